@@ -1,0 +1,161 @@
+// Package templates holds the wording of every prompt, one file a role, and nothing else: no control flow of the agent
+// depends on a word in it. The texts are in English and make no assumption about the language of a task; they ask for an
+// answer in the task's own language.
+package templates
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// Name is the name of one text.
+type Name string
+
+// The texts, with the type that each of them is rendered from.
+const (
+	System        Name = "system"         // SystemData
+	Workspace     Name = "workspace"      // WorkspaceData
+	Planner       Name = "planner"        // PlannerData
+	Arguments     Name = "arguments"      // ArgumentsData
+	Choose        Name = "choose"         // ChooseData
+	Reflector     Name = "reflector"      // ReflectorData
+	Finalizer     Name = "finalizer"      // FinalizerData
+	Result        Name = "result"         // ResultData
+	LeftOut       Name = "left_out"       // LeftOutData
+	NoticeCut     Name = "notice_cut"     // CutData
+	NoticeInvalid Name = "notice_invalid" // InvalidData
+	NoticeRepeat  Name = "notice_repeat"  // RepeatData
+)
+
+// SystemData is the part of a prompt that is the same for every task with the same tools.
+type SystemData struct {
+	Tools    []ToolData
+	Examples []ExampleData
+}
+
+// ToolData describes one tool in the system text.
+type ToolData struct{ Signature, Description string }
+
+// ExampleData is a worked example: a task and its plan as compact JSON.
+type ExampleData struct{ Task, Plan string }
+
+// WorkspaceData lists what is known before the first tool call.
+type WorkspaceData struct {
+	Files        []FileData
+	FilesLeftOut int // files that are there but not listed
+	Attached     []string
+	Remembered   []string
+}
+
+// FileData is one file of the workspace. Kind may be empty.
+type FileData struct {
+	Path, Kind string
+	Bytes      int64
+}
+
+// PlannerData asks for a plan, or with Missing for the rest of one.
+type PlannerData struct {
+	Task     string
+	Missing  []string
+	MaxSteps int
+}
+
+// ArgumentsData asks for the arguments of one tool. Reason says why the call before did not do, if there was one.
+type ArgumentsData struct {
+	Task, Do, Reason  string
+	Number            int
+	Tool, Description string
+	Parameters        []ParameterData
+}
+
+// ParameterData is one argument of a tool.
+type ParameterData struct {
+	Name, Type, Description string
+	Required                bool
+}
+
+// ChooseData asks for the tool of the next call of a step. Reason is empty when the last call worked.
+type ChooseData struct {
+	Task, Do, Reason string
+	Number           int
+}
+
+// ReflectorData asks whether the results do the task.
+type ReflectorData struct {
+	Task  string
+	Steps []StepData
+}
+
+// StepData is one step of the plan with its state.
+type StepData struct {
+	Number          int
+	Do, Tool, State string
+}
+
+// FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete.
+type FinalizerData struct {
+	Task, Problem string
+	Evidence      bool
+}
+
+// ResultData wraps what a tool gave back. Fence must not occur in Text.
+type ResultData struct {
+	Tool, Text, Fence string
+	Step              int
+	Failed            bool
+}
+
+// LeftOutData stands where calls were dropped to fit the context.
+type LeftOutData struct{ Count int }
+
+// CutData tells that a reply ended at its cap; both limits are in tokens.
+type CutData struct{ Limit, Next int }
+
+// InvalidData tells why a reply could not be used.
+type InvalidData struct{ Reason, Reply string }
+
+// RepeatData tells that a call was not run because an equal one ran in Step.
+type RepeatData struct{ Step int }
+
+//go:embed *.md examples.json
+var files embed.FS
+
+var texts = template.Must(template.New("templates").Option("missingkey=error").ParseFS(files, "*.md"))
+
+// Render fills the text name with data, without a line feed at the end. The same data gives the same bytes. It panics
+// when name is unknown or data is of another type than the text needs: both are bugs, never a matter of input.
+func Render(name Name, data any) string {
+	var b strings.Builder
+	if err := texts.ExecuteTemplate(&b, string(name)+".md", data); err != nil {
+		panic(fmt.Sprintf("templates: rendering %s: %v", name, err))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Example is a worked example of a plan.
+type Example struct {
+	Task  string        `json:"task"`
+	Steps []ExampleStep `json:"steps"`
+}
+
+// ExampleStep is one step of an example.
+type ExampleStep struct {
+	Do   string `json:"do"`
+	Tool string `json:"tool"`
+}
+
+// Examples gives the worked examples in their order. The caller leaves out those with tools that it does not offer.
+func Examples() []Example {
+	text, err := files.ReadFile("examples.json")
+	if err != nil {
+		panic("templates: reading the examples: " + err.Error())
+	}
+	var examples []Example
+	if err := json.Unmarshal(text, &examples); err != nil {
+		panic("templates: decoding the examples: " + err.Error())
+	}
+	return examples
+}
