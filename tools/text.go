@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// InertText returns s as valid UTF-8 that cannot drive a terminal or hide from a reader: control characters other than
+// tab and newline become their Unicode pictures (ESC is ␛), other invisible format characters that change direction or
+// carry hidden text become <U+202E>, and bytes that are not UTF-8 become \xE9. CR LF becomes LF.
+func InertText(s string) string {
+	if isInert(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02X`, s[i])
+		case r == '\r' && i+1 < len(s) && s[i+1] == '\n':
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune(0x2400 + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case isHidden(r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func isInert(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= 0x80 {
+			return isInertUnicode(s[i:])
+		} else if c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func isInertUnicode(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || isHidden(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// isHidden tells the characters that act without being seen: C1 controls, direction marks and overrides, the byte order
+// mark, interlinear annotations, and tags. Joiners stay, because scripts and emoji need them.
+func isHidden(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0x9f,
+		r == 0x061c, r == 0x200e, r == 0x200f,
+		r >= 0x202a && r <= 0x202e,
+		r >= 0x2060 && r <= 0x206f,
+		r == 0xfeff,
+		r >= 0xfff9 && r <= 0xfffb,
+		r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// validText returns s with bytes that are not UTF-8 written as \xE9, and nothing else changed.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02X`, s[i])
+		} else {
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// cutBytes returns the longest head of s of at most limit bytes that ends between characters.
+func cutBytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := max(limit, 0)
+	for back := 0; end > 0 && back < utf8.UTFMax && !utf8.RuneStart(s[end]); back++ {
+		end--
+	}
+	return s[:end]
+}
+
+// cutChars returns the head of s of at most limit characters.
+func cutChars(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == limit {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+// clip shortens s to limit characters, with an ellipsis in place of the rest.
+func clip(s string, limit int) string {
+	head := cutChars(s, limit)
+	if len(head) == len(s) {
+		return s
+	}
+	return cutChars(s, limit-1) + "…"
+}
+
+// capText cuts text at limit characters, at a line end when one is near, and says how many bytes are left out.
+func capText(text string, limit int) string {
+	head := cutChars(text, limit)
+	if len(head) == len(text) {
+		return text
+	}
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)-400 && i > 0 {
+		head = head[:i]
+	}
+	return fmt.Sprintf("%s\n[%d more bytes left out]", head, len(text)-len(head))
+}
+
+// plural returns "1 line", "2 lines".
+func plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ch"); ok {
+		return fmt.Sprintf("%d %sches", n, stem)
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// byteSize writes a size exactly, and rounded from 10 KB on: 48 bytes, 49152 bytes (48.0 KB).
+func byteSize(n int64) string {
+	const unit = 1024
+	if n < 10*unit {
+		return plural(n, "byte")
+	}
+	value, units := float64(n)/unit, []string{"KB", "MB", "GB", "TB"}
+	for value >= unit && len(units) > 1 {
+		value, units = value/unit, units[1:]
+	}
+	return fmt.Sprintf("%d bytes (%.1f %s)", n, value, units[0])
+}

@@ -1,0 +1,97 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A Tool is one function that a model can call. Implementations are safe for concurrent use and return soon after ctx
+// ends. [Func] makes one from a Go function.
+type Tool interface {
+	// Spec describes the tool. It returns the same value at every call; callers don't change it.
+	Spec() Spec
+	// Call runs the tool. The arguments have passed the schema of the Spec: [Registry.Call] sees to that. Errors that
+	// the model should read are *[Error]. A result returned beside an error holds what was found before it.
+	Call(ctx context.Context, args json.RawMessage) (Result, error)
+}
+
+// A Spec is what a model and a user are told about a tool.
+type Spec struct {
+	Name        string // lower case letters, digits and underscores; unique in a registry
+	Description string // one sentence
+	// Parameters is a closed object schema: properties in PropertyOrder, every string and number bounded, and a default
+	// where an optional argument has one.
+	Parameters *jsonschema.Schema
+	// Core names the optional arguments that are worth asking a small model for. See Essential.
+	Core     []string
+	ReadOnly bool     // nothing outside the process changes, so that a call may be repeated
+	Origin   string   // where the tool comes from: "built in", or a file
+	Limits   []string // one human-readable line each
+}
+
+// Essential returns the closed schema of the arguments that a small model should be asked for: the required ones and
+// those in Core, in the order of Parameters. Every object that fits it fits Parameters too. The caller owns the result.
+func (s Spec) Essential() *jsonschema.Schema {
+	out := s.Parameters.CloneSchemas()
+	keep := map[string]bool{}
+	for _, name := range s.Parameters.Required {
+		keep[name] = true
+	}
+	for _, name := range s.Core {
+		keep[name] = true
+	}
+	properties := make(map[string]*jsonschema.Schema, len(keep))
+	var order []string
+	for _, name := range propertyOrder(s.Parameters) {
+		if keep[name] {
+			properties[name] = out.Properties[name]
+			order = append(order, name)
+		}
+	}
+	out.Properties, out.PropertyOrder = properties, order
+	return out
+}
+
+// A Result is what a call found.
+type Result struct {
+	// Data is a struct or map that marshals to a JSON object, for programs. Its strings are valid UTF-8, but may hold
+	// control characters.
+	Data any
+	// Text is for the model: facts first, valid UTF-8, control characters made visible (see [InertText]).
+	Text string
+}
+
+// Kind classifies an [Error].
+type Kind string
+
+// The kinds of errors.
+const (
+	KindNotFound         Kind = "not_found"
+	KindDenied           Kind = "denied"
+	KindInvalidArguments Kind = "invalid_arguments"
+	KindWrongKind        Kind = "wrong_kind" // the thing exists, but another tool is for it
+	KindTimeout          Kind = "timeout"
+	KindLimit            Kind = "limit"
+	KindFailed           Kind = "failed"
+	KindUnknownTool      Kind = "unknown_tool"
+)
+
+// An Error tells the model why a call did not work and what to do instead.
+type Error struct {
+	Kind    Kind
+	Message string // the thing and the reason
+	Fix     string // what to do; may be empty
+	Data    any    // partial results or facts for programs; may be nil
+}
+
+// Error returns the message and the fix in one line.
+func (e *Error) Error() string {
+	text := e.Message
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
