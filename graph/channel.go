@@ -1,0 +1,327 @@
+package graph
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Channel is one named, typed slot of a graph's state. Its kind decides how the writes of a superstep are merged:
+// see [Value], [Append], [Reduced] and [Ephemeral]. A channel is a description: it holds no value, is immutable, may be
+// a package-level variable, and may be part of several graphs.
+type Channel interface {
+	Name() string
+
+	spec() *channelSpec
+
+	// merge folds writes, in order, into old. It may share memory with old; shared says that others append to old too,
+	// so that old's spare capacity must not be used.
+	merge(old cell, writes []Write, shared bool) (cell, change)
+
+	// encode encodes the payload of a write or a change; decode returns what encode was given.
+	encode(payload any) ([]byte, error)
+	decode(data []byte) (any, error)
+
+	// restore joins the decoded parts of a stored value.
+	restore(parts []any) any
+}
+
+// Kinds of channels, as they appear in a graph's shape.
+const (
+	kindValue     = "value"
+	kindAppend    = "append"
+	kindReduced   = "reduced"
+	kindEphemeral = "ephemeral"
+)
+
+type channelSpec struct {
+	name     string
+	kind     string
+	typeName string
+	codec    Codec
+	single   bool // a second write in one superstep is a conflict
+	oneStep  bool // the value lives for the superstep after the write
+}
+
+// cell is the value of a channel in a state; set tells a stored zero from none.
+type cell struct {
+	v   any
+	set bool
+}
+
+// change is what a merge has to store: a new value, or with delta what was appended to the old one.
+type change struct {
+	delta   bool
+	payload any
+	data    []byte // the encoded payload when it is known already
+}
+
+// ChannelOption changes how a channel is stored.
+type ChannelOption func(*channelSpec)
+
+// WithCodec stores the channel's values with c instead of [JSON].
+func WithCodec(c Codec) ChannelOption { return func(s *channelSpec) { s.codec = c } }
+
+func newSpec[T any](name, kind string, opts []ChannelOption) channelSpec {
+	s := channelSpec{name: name, kind: kind, typeName: reflect.TypeFor[T]().String(), codec: JSON}
+	for _, opt := range opts {
+		opt(&s)
+	}
+	return s
+}
+
+func encodePayload[P any](s *channelSpec, payload any) ([]byte, error) {
+	data, err := s.codec.Encode(payload)
+	if err != nil {
+		return nil, &CodecError{Channel: s.name, Op: "encoding", Err: err}
+	}
+	return data, nil
+}
+
+func decodePayload[P any](s *channelSpec, data []byte) (any, error) {
+	var p P
+	if err := s.codec.Decode(data, &p); err != nil {
+		return nil, &CodecError{Channel: s.name, Op: "decoding", Err: err}
+	}
+	return p, nil
+}
+
+// get returns the value of c in s; P is the type of the channel's value.
+func get[P any](s State, c Channel) (P, bool) {
+	cl := s.cell(c)
+	if !cl.set {
+		var zero P
+		return zero, false
+	}
+	p, _ := cl.v.(P) // a nil interface value arrives as nil and is P's zero value
+	return p, true
+}
+
+// ValueChannel holds one value; a write replaces it. Make one with [Value].
+type ValueChannel[T any] struct{ channelSpec }
+
+// Value returns a channel whose value is the last one written. Two writes in one superstep are a [*ConflictError]: which
+// of them should win would depend on the order of the tasks.
+func Value[T any](name string, opts ...ChannelOption) *ValueChannel[T] {
+	s := newSpec[T](name, kindValue, opts)
+	s.single = true
+	return &ValueChannel[T]{s}
+}
+
+// Name returns the channel's name.
+func (c *ValueChannel[T]) Name() string { return c.name }
+
+// Get returns the value in s, or the zero value when nothing was written yet. What it refers to is shared and must not be
+// changed. It panics with an [*UnknownChannelError] when c isn't part of the graph that s belongs to.
+func (c *ValueChannel[T]) Get(s State) T { v, _ := get[T](s, c); return v }
+
+// Lookup is Get and whether there is a value.
+func (c *ValueChannel[T]) Lookup(s State) (T, bool) { return get[T](s, c) }
+
+// Set returns a write that replaces the value. The graph owns v from then on.
+func (c *ValueChannel[T]) Set(v T) Write { return Write{ch: c, op: opSet, value: v} }
+
+// In returns the value that u sets, if it does.
+func (c *ValueChannel[T]) In(u Update) (v T, ok bool) {
+	for _, w := range u {
+		if w.ch == Channel(c) {
+			v, ok = w.value.(T)
+		}
+	}
+	return v, ok
+}
+
+func (c *ValueChannel[T]) spec() *channelSpec { return &c.channelSpec }
+
+func (c *ValueChannel[T]) merge(_ cell, writes []Write, _ bool) (cell, change) { return lastWrite(writes) }
+
+func (c *ValueChannel[T]) encode(p any) ([]byte, error) { return encodePayload[T](&c.channelSpec, p) }
+func (c *ValueChannel[T]) decode(data []byte) (any, error) {
+	return decodePayload[T](&c.channelSpec, data)
+}
+func (c *ValueChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+
+func lastWrite(writes []Write) (cell, change) {
+	w := writes[len(writes)-1]
+	return cell{v: w.value, set: true}, change{payload: w.value, data: w.data}
+}
+
+// EphemeralChannel holds a value for one superstep. Make one with [Ephemeral].
+type EphemeralChannel[T any] struct{ channelSpec }
+
+// Ephemeral returns a channel whose value is seen in the superstep after the write and is gone after that. Two writes in
+// one superstep are a [*ConflictError].
+func Ephemeral[T any](name string, opts ...ChannelOption) *EphemeralChannel[T] {
+	s := newSpec[T](name, kindEphemeral, opts)
+	s.single, s.oneStep = true, true
+	return &EphemeralChannel[T]{s}
+}
+
+// Name returns the channel's name.
+func (c *EphemeralChannel[T]) Name() string { return c.name }
+
+// Get is like [ValueChannel.Get].
+func (c *EphemeralChannel[T]) Get(s State) T { v, _ := get[T](s, c); return v }
+
+// Lookup is Get and whether there is a value.
+func (c *EphemeralChannel[T]) Lookup(s State) (T, bool) { return get[T](s, c) }
+
+// Set returns a write of the value for the next superstep. The graph owns v from then on.
+func (c *EphemeralChannel[T]) Set(v T) Write { return Write{ch: c, op: opSet, value: v} }
+
+func (c *EphemeralChannel[T]) spec() *channelSpec { return &c.channelSpec }
+
+func (c *EphemeralChannel[T]) merge(_ cell, writes []Write, _ bool) (cell, change) {
+	return lastWrite(writes)
+}
+
+func (c *EphemeralChannel[T]) encode(p any) ([]byte, error) {
+	return encodePayload[T](&c.channelSpec, p)
+}
+func (c *EphemeralChannel[T]) decode(data []byte) (any, error) {
+	return decodePayload[T](&c.channelSpec, data)
+}
+func (c *EphemeralChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+
+// AppendChannel holds a list that grows. Make one with [Append].
+type AppendChannel[T any] struct{ channelSpec }
+
+// Append returns a channel whose value is a list to which every write adds items, in task order. A saver stores the new
+// items only, so a list that grows over n supersteps costs n items, not n².
+func Append[T any](name string, opts ...ChannelOption) *AppendChannel[T] {
+	return &AppendChannel[T]{newSpec[[]T](name, kindAppend, opts)}
+}
+
+// Name returns the channel's name.
+func (c *AppendChannel[T]) Name() string { return c.name }
+
+// Get returns the list in s, nil when nothing was written yet. It is shared: appending to it is fine, changing its items is
+// not. It panics with an [*UnknownChannelError] when c isn't part of the graph that s belongs to.
+func (c *AppendChannel[T]) Get(s State) []T { v, _ := c.Lookup(s); return v }
+
+// Lookup is Get and whether anything was written.
+func (c *AppendChannel[T]) Lookup(s State) ([]T, bool) {
+	v, ok := get[[]T](s, c)
+	return slices.Clip(v), ok
+}
+
+// Add returns a write that appends items.
+func (c *AppendChannel[T]) Add(items ...T) Write {
+	return Write{ch: c, op: opAdd, value: slices.Clone(items)}
+}
+
+// Replace returns a write that puts items in place of the whole list; later writes of the superstep append to them.
+func (c *AppendChannel[T]) Replace(items []T) Write {
+	return Write{ch: c, op: opReplace, value: slices.Clone(items)}
+}
+
+// In returns the items that u adds or replaces the list by.
+func (c *AppendChannel[T]) In(u Update) []T {
+	var items []T
+	for _, w := range u {
+		if w.ch == Channel(c) {
+			more, _ := w.value.([]T)
+			items = append(items, more...)
+		}
+	}
+	return items
+}
+
+func (c *AppendChannel[T]) spec() *channelSpec { return &c.channelSpec }
+
+func (c *AppendChannel[T]) merge(old cell, writes []Write, shared bool) (cell, change) {
+	list, _ := old.v.([]T)
+	if shared {
+		list = slices.Clip(list)
+	}
+	start, delta := len(list), true
+	for _, w := range writes {
+		items, _ := w.value.([]T)
+		if w.op == opReplace {
+			list, start, delta = slices.Clone(items), 0, false
+			continue
+		}
+		list = append(list, items...)
+	}
+	ch := change{delta: delta, payload: list[start:len(list):len(list)]}
+	if len(writes) == 1 {
+		ch.data = writes[0].data
+	}
+	return cell{v: list, set: true}, ch
+}
+
+func (c *AppendChannel[T]) encode(p any) ([]byte, error) { return encodePayload[[]T](&c.channelSpec, p) }
+func (c *AppendChannel[T]) decode(data []byte) (any, error) {
+	return decodePayload[[]T](&c.channelSpec, data)
+}
+
+func (c *AppendChannel[T]) restore(parts []any) any {
+	n := 0
+	for _, p := range parts {
+		n += len(p.([]T))
+	}
+	list := make([]T, 0, n)
+	for _, p := range parts {
+		list = append(list, p.([]T)...)
+	}
+	return list
+}
+
+// ReducedChannel holds a value that writes are folded into. Make one with [Reduced].
+type ReducedChannel[T any] struct {
+	channelSpec
+	reduce func(acc, in T) T
+}
+
+// Reduced returns a channel that folds each write into its value with reduce, in task order, beginning with T's zero value.
+// reduce must not change what its arguments refer to. A panic in it fails the superstep with a [*PanicError].
+func Reduced[T any](name string, reduce func(acc, in T) T, opts ...ChannelOption) *ReducedChannel[T] {
+	return &ReducedChannel[T]{newSpec[T](name, kindReduced, opts), reduce}
+}
+
+// Name returns the channel's name.
+func (c *ReducedChannel[T]) Name() string { return c.name }
+
+// Get is like [ValueChannel.Get].
+func (c *ReducedChannel[T]) Get(s State) T { v, _ := get[T](s, c); return v }
+
+// Lookup is Get and whether anything was written.
+func (c *ReducedChannel[T]) Lookup(s State) (T, bool) { return get[T](s, c) }
+
+// Merge returns a write that is folded into the value.
+func (c *ReducedChannel[T]) Merge(v T) Write { return Write{ch: c, op: opMerge, value: v} }
+
+// Replace returns a write that puts v in place of the value; later writes of the superstep are folded into it.
+func (c *ReducedChannel[T]) Replace(v T) Write { return Write{ch: c, op: opReplace, value: v} }
+
+func (c *ReducedChannel[T]) spec() *channelSpec { return &c.channelSpec }
+
+func (c *ReducedChannel[T]) merge(old cell, writes []Write, _ bool) (cell, change) {
+	acc, _ := old.v.(T)
+	for _, w := range writes {
+		in, _ := w.value.(T)
+		if w.op == opReplace {
+			acc = in
+		} else {
+			acc = c.reduce(acc, in)
+		}
+	}
+	return cell{v: acc, set: true}, change{payload: acc}
+}
+
+func (c *ReducedChannel[T]) encode(p any) ([]byte, error) { return encodePayload[T](&c.channelSpec, p) }
+func (c *ReducedChannel[T]) decode(data []byte) (any, error) {
+	return decodePayload[T](&c.channelSpec, data)
+}
+func (c *ReducedChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+
+// check reports what makes c unusable.
+func (s *channelSpec) check() error {
+	switch {
+	case s.name == "":
+		return fmt.Errorf("a channel of type %s has no name", s.typeName)
+	case s.codec == nil:
+		return fmt.Errorf("channel %q has no codec", s.name)
+	}
+	return nil
+}

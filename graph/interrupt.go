@@ -1,0 +1,35 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Question is an open question of a node; see [Interrupt].
+type Question struct {
+	ID    string          // the same whenever this task asks it
+	Node  string          // that asks
+	Value json.RawMessage // what the node passed to [Interrupt]
+}
+
+// Interrupt asks a question and returns the answer to it. While there is none it returns an error that is [ErrInterrupted],
+// which the node must return too; the run then ends with an [*InterruptedError] once the other tasks of the superstep have
+// finished. When the thread is resumed with an answer (see [Resume] and [Answer]) the node runs again from its beginning, and
+// this time Interrupt returns the answer. A node that asks several questions gets its answers in the order of asking, so it
+// must ask them in the same order each time. The question's value and the answer travel as JSON.
+func Interrupt[T any](ctx context.Context, value any) (T, error) {
+	var answer T
+	t := taskFrom(ctx)
+	if t == nil {
+		return answer, fmt.Errorf("asking a question outside a node: %w", ErrNoThread)
+	}
+	data, err := t.ask(value)
+	if err != nil {
+		return answer, err
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return answer, fmt.Errorf("decoding the answer to a question of node %q: %w", t.node, err)
+	}
+	return answer, nil
+}
