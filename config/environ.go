@@ -1,0 +1,41 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// environ holds environment variables, sorted by name; where a name comes twice, the last one counts.
+type environ []variable
+
+type variable struct{ name, value string }
+
+func environment(entries []string) environ {
+	byName := map[string]string{}
+	for _, e := range entries {
+		if name, value, ok := strings.Cut(e, "="); ok && name != "" {
+			byName[name] = value
+		}
+	}
+	env := make(environ, 0, len(byName))
+	for name, value := range byName {
+		env = append(env, variable{name, value})
+	}
+	slices.SortFunc(env, func(a, b variable) int { return strings.Compare(a.name, b.name) })
+	return env
+}
+
+func (e environ) get(name string) string {
+	for _, v := range e {
+		if v.name == name {
+			return v.value
+		}
+	}
+	return ""
+}
+
+// Color reports whether environ allows coloured output: NO_COLOR is empty or not set, and the terminal is not a dumb one.
+func Color(entries []string) bool {
+	e := environment(entries)
+	return e.get("NO_COLOR") == "" && e.get("TERM") != "dumb"
+}
