@@ -22,8 +22,9 @@ type Channel interface {
 	encode(payload any) ([]byte, error)
 	decode(data []byte) (any, error)
 
-	// restore joins the decoded parts of a stored value.
-	restore(parts []any) any
+	// join returns a value followed by what was appended to it later, or the later value where values replace each other.
+	// It may use base's memory.
+	join(base, later any) any
 }
 
 // Kinds of channels, as they appear in a graph's shape.
@@ -133,13 +134,15 @@ func (c *ValueChannel[T]) In(u Update) (v T, ok bool) {
 
 func (c *ValueChannel[T]) spec() *channelSpec { return &c.channelSpec }
 
-func (c *ValueChannel[T]) merge(_ cell, writes []Write, _ bool) (cell, change) { return lastWrite(writes) }
+func (c *ValueChannel[T]) merge(_ cell, writes []Write, _ bool) (cell, change) {
+	return lastWrite(writes)
+}
 
 func (c *ValueChannel[T]) encode(p any) ([]byte, error) { return encodePayload[T](&c.channelSpec, p) }
 func (c *ValueChannel[T]) decode(data []byte) (any, error) {
 	return decodePayload[T](&c.channelSpec, data)
 }
-func (c *ValueChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+func (c *ValueChannel[T]) join(_, later any) any { return later }
 
 func lastWrite(writes []Write) (cell, change) {
 	w := writes[len(writes)-1]
@@ -181,7 +184,7 @@ func (c *EphemeralChannel[T]) encode(p any) ([]byte, error) {
 func (c *EphemeralChannel[T]) decode(data []byte) (any, error) {
 	return decodePayload[T](&c.channelSpec, data)
 }
-func (c *EphemeralChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+func (c *EphemeralChannel[T]) join(_, later any) any { return later }
 
 // AppendChannel holds a list that grows. Make one with [Append].
 type AppendChannel[T any] struct{ channelSpec }
@@ -250,21 +253,15 @@ func (c *AppendChannel[T]) merge(old cell, writes []Write, shared bool) (cell, c
 	return cell{v: list, set: true}, ch
 }
 
-func (c *AppendChannel[T]) encode(p any) ([]byte, error) { return encodePayload[[]T](&c.channelSpec, p) }
+func (c *AppendChannel[T]) encode(p any) ([]byte, error) {
+	return encodePayload[[]T](&c.channelSpec, p)
+}
 func (c *AppendChannel[T]) decode(data []byte) (any, error) {
 	return decodePayload[[]T](&c.channelSpec, data)
 }
 
-func (c *AppendChannel[T]) restore(parts []any) any {
-	n := 0
-	for _, p := range parts {
-		n += len(p.([]T))
-	}
-	list := make([]T, 0, n)
-	for _, p := range parts {
-		list = append(list, p.([]T)...)
-	}
-	return list
+func (c *AppendChannel[T]) join(base, later any) any {
+	return append(base.([]T), later.([]T)...)
 }
 
 // ReducedChannel holds a value that writes are folded into. Make one with [Reduced].
@@ -313,7 +310,7 @@ func (c *ReducedChannel[T]) encode(p any) ([]byte, error) { return encodePayload
 func (c *ReducedChannel[T]) decode(data []byte) (any, error) {
 	return decodePayload[T](&c.channelSpec, data)
 }
-func (c *ReducedChannel[T]) restore(parts []any) any { return parts[len(parts)-1] }
+func (c *ReducedChannel[T]) join(_, later any) any { return later }
 
 // check reports what makes c unusable.
 func (s *channelSpec) check() error {

@@ -107,6 +107,9 @@ type Result struct {
 	Answers    [][]byte    `json:"answers,omitempty"`    // JSON; answer i belongs to question i
 }
 
+// BreakpointTask is the task of a [Result] that isn't of a task: it says that a run stopped at a breakpoint here.
+const BreakpointTask = "__breakpoint__"
+
 // Pending reports whether the task waits for an answer.
 func (r Result) Pending() bool { return !r.Done && len(r.Interrupts) > len(r.Answers) }
 

@@ -1,0 +1,138 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// position is where a run is: a boundary, and what is due after it.
+type position struct {
+	info    checkpoint.Info
+	lineage string // checkpoint.Checkpoint.Run
+	cells   []cell
+	agenda  agenda
+	tasks   []*task // of agenda.due
+}
+
+// beforeFirst is the step of a thread without checkpoints: the first input is step -1.
+const beforeFirst = -2
+
+func (g *Graph) emptyPosition() position {
+	return position{info: checkpoint.Info{Step: beforeFirst}, cells: make([]cell, len(g.schema.channels))}
+}
+
+// step is the superstep that begins at p.
+func (p *position) step() int { return p.info.Step + 1 }
+
+func (p *position) state(g *Graph) State { return State{schema: g.schema, cells: p.cells} }
+
+// schedule makes the tasks of p's agenda.
+func (g *Graph) schedule(p *position) {
+	p.tasks = make([]*task, len(p.agenda.due))
+	for i, d := range p.agenda.due {
+		p.tasks[i] = &task{id: taskID(p.lineage, p.step(), d, i), node: d.node, send: d.send, def: g.nodes[d.node], input: d.private}
+	}
+	p.info.Next = g.listOrder(p.agenda.due)
+}
+
+// listOrder returns the names of tasks as they are listed to users: Sends first, then nodes as they were declared.
+func (g *Graph) listOrder(due []dueTask) []string {
+	names := make([]string, len(due))
+	for i, d := range due {
+		names[i] = d.node
+	}
+	pulls := names[sends(due):]
+	slices.SortStableFunc(pulls, func(a, b string) int {
+		return slices.Index(g.nodeOrder, a) - slices.Index(g.nodeOrder, b)
+	})
+	return names
+}
+
+func sends(due []dueTask) int {
+	n := 0
+	for n < len(due) && due[n].send {
+		n++
+	}
+	return n
+}
+
+// checkpoint encodes p but for its channels.
+func (p *position) checkpoint(shape string) (checkpoint.Checkpoint, error) {
+	cp := checkpoint.Checkpoint{Info: p.info, Run: p.lineage, Shape: shape, Joins: p.agenda.joins}
+	for i, d := range p.agenda.due {
+		private, err := encodeWrites(d.private)
+		if err != nil {
+			return cp, err
+		}
+		cp.Tasks = append(cp.Tasks, checkpoint.Task{ID: p.tasks[i].id, Node: d.node, Send: d.send, Private: private})
+	}
+	for _, n := range p.agenda.waiting {
+		cp.Waiting = append(cp.Waiting, checkpoint.Task{Node: n})
+	}
+	return cp, nil
+}
+
+// position restores a stored position. A lenient one may be of a graph of another shape.
+func (g *Graph) position(saved *checkpoint.Saved, lenient bool) (position, error) {
+	if saved.Shape != g.shape && !lenient {
+		return position{}, &ShapeError{Graph: g.name, Thread: saved.Thread, Checkpoint: saved.ID,
+			Changes: shapeChanges(saved.ShapeText, g.shapeText)}
+	}
+	p, err := g.decodePosition(saved, lenient)
+	if err != nil {
+		return position{}, fmt.Errorf("restoring checkpoint %q of thread %q: %w", saved.ID, saved.Thread, err)
+	}
+	return p, nil
+}
+
+func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position, error) {
+	p := position{info: saved.Info, lineage: saved.Run}
+	p.agenda.joins = maps.Clone(saved.Joins)
+	var err error
+	if p.cells, err = g.schema.restore(saved.Values, lenient); err != nil {
+		return p, err
+	}
+	for _, t := range saved.Tasks {
+		if t.Node != Start && g.nodes[t.Node] == nil {
+			return p, g.unknownNode(t.Node, "")
+		}
+		private, err := g.schema.decodeWrites(t.Private, lenient)
+		if err != nil {
+			return p, err
+		}
+		d := dueTask{node: t.Node, send: t.Send, private: private}
+		p.agenda.due = append(p.agenda.due, d)
+		p.tasks = append(p.tasks, &task{id: t.ID, node: t.Node, send: t.Send, def: g.nodes[t.Node], input: private})
+	}
+	for _, t := range saved.Waiting {
+		if g.nodes[t.Node] == nil {
+			return p, g.unknownNode(t.Node, "")
+		}
+		p.agenda.waiting = append(p.agenda.waiting, t.Node)
+	}
+	for _, t := range p.tasks {
+		if r, ok := saved.Result(t.id); ok {
+			if err := t.adopt(g.schema, r, lenient); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// fork gives p a lineage of its own: its tasks run again, with effects and questions of their own. The input of a run is kept.
+func (g *Graph) fork(p *position, lineage string) {
+	before := p.tasks
+	p.lineage = lineage
+	next := p.info.Next
+	g.schedule(p)
+	p.info.Next = next
+	for i, t := range before {
+		if t.node == Start {
+			p.tasks[i] = t
+		}
+	}
+}
