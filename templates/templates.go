@@ -24,6 +24,7 @@ const (
 	Reflector     Name = "reflector"      // ReflectorData
 	Finalizer     Name = "finalizer"      // FinalizerData
 	Result        Name = "result"         // ResultData
+	CutText       Name = "cut_text"       // CutTextData
 	LeftOut       Name = "left_out"       // LeftOutData
 	NoticeCut     Name = "notice_cut"     // CutData
 	NoticeInvalid Name = "notice_invalid" // InvalidData
@@ -63,10 +64,11 @@ type PlannerData struct {
 	MaxSteps int
 }
 
-// ArgumentsData asks for the arguments of one tool. Reason says why the call before did not do, if there was one.
+// ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
 type ArgumentsData struct {
-	Task, Do, Reason  string
+	Task, Do          string
 	Number            int
+	Again             bool
 	Tool, Description string
 	Parameters        []ParameterData
 }
@@ -77,10 +79,11 @@ type ParameterData struct {
 	Required                bool
 }
 
-// ChooseData asks for the tool of the next call of a step. Reason is empty when the last call worked.
+// ChooseData asks for the tool of the next call of a step. Again tells that the call before did not do the step.
 type ChooseData struct {
-	Task, Do, Reason string
-	Number           int
+	Task, Do string
+	Number   int
+	Again    bool
 }
 
 // ReflectorData asks whether the results do the task.
@@ -107,6 +110,9 @@ type ResultData struct {
 	Step              int
 	Failed            bool
 }
+
+// CutTextData stands where the middle of a text was dropped to fit the context.
+type CutTextData struct{ Bytes int }
 
 // LeftOutData stands where calls were dropped to fit the context.
 type LeftOutData struct{ Count int }

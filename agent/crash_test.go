@@ -1,0 +1,3 @@
+package agent_test
+
+func crashChild(string) {}

@@ -1,0 +1,64 @@
+package agent
+
+import "encoding/json"
+
+// Event is something an observer of a task is told, one of the types below. Events of one task come in order and one at a
+// time. A node that runs again after a stop tells its events again.
+type Event interface{ event() }
+
+type (
+	// TaskStarted comes first, before the first model call.
+	TaskStarted struct {
+		Thread  string
+		Goal    string
+		Resumed bool
+	}
+	// NodeStarted tells which node works now.
+	NodeStarted struct {
+		Node   string
+		Status Status
+	}
+	// PlanMade tells the whole plan, finished steps included.
+	PlanMade struct{ Steps []Step }
+	// StepStarted and StepFinished enclose the calls of a step.
+	StepStarted  struct{ Step Step }
+	StepFinished struct{ Step Step }
+	// CallStarted tells that a tool is about to run. It is not told for a call whose result is known from before a stop.
+	CallStarted struct {
+		Step      int
+		Tool      string
+		Arguments json.RawMessage
+	}
+	// CallFinished tells the outcome of a call, whether the tool ran or not.
+	CallFinished struct {
+		Call     Call
+		Replayed bool // the tool ran before the task was stopped, and not again
+	}
+	// ModelReplied tells what one model call cost.
+	ModelReplied struct {
+		Node     string
+		Usage    Usage
+		Replayed bool
+	}
+	// AnswerStarted tells that the answer follows in AnswerDelta events. What an earlier attempt told is void.
+	AnswerStarted struct{ Attempt int }
+	// AnswerDelta is the next part of the answer, in whole characters.
+	AnswerDelta struct{ Text string }
+	// Noted tells something the user should know that is not a failure.
+	Noted struct{ Text string }
+	// TaskFinished comes last.
+	TaskFinished struct{ Report *Report }
+)
+
+func (TaskStarted) event()   {}
+func (NodeStarted) event()   {}
+func (PlanMade) event()      {}
+func (StepStarted) event()   {}
+func (StepFinished) event()  {}
+func (CallStarted) event()   {}
+func (CallFinished) event()  {}
+func (ModelReplied) event()  {}
+func (AnswerStarted) event() {}
+func (AnswerDelta) event()   {}
+func (Noted) event()         {}
+func (TaskFinished) event()  {}

@@ -1,0 +1,293 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/llama-agent/llama-agent/graph"
+	"github.com/llama-agent/llama-agent/templates"
+	"github.com/llama-agent/llama-agent/tools"
+)
+
+// runStep does the next step of the plan. The step of a tool asks the model only for the tool's arguments, and the first
+// success of that tool ends it without another model call: whether the result is what the task needs is the review's to judge,
+// once for all steps. A step without a tool needs no model call at all, because the answer is where the model thinks.
+func (w *work) runStep(ctx context.Context) error {
+	i, ok := nextStep(w.plan)
+	if !ok {
+		return nil
+	}
+	step := w.plan[i]
+	w.emit(ctx, StepStarted{Step: step})
+	state, err := w.stepState(ctx, step)
+	if state != "" {
+		w.plan[i].State = state
+		w.emit(ctx, StepFinished{Step: w.plan[i]})
+	}
+	if err != nil {
+		return err
+	}
+	if _, more := nextStep(w.plan); !more || state == StepFailed {
+		w.checkProgress()
+	}
+	return nil
+}
+
+// stepState runs a step to its end. With an error and no state the step stays pending, for when the task is taken up again.
+func (w *work) stepState(ctx context.Context, step Step) (StepState, error) {
+	if step.Tool == NoTool {
+		return StepDone, nil
+	}
+	state, err := w.toolLoop(ctx, step)
+	if failure := failureOf(w.node, err); failure != nil && (failure.Kind == KindCut || failure.Kind == KindInvalidReply) {
+		w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, failure.Message))
+		return StepFailed, nil
+	}
+	return state, err
+}
+
+// toolLoop makes calls until the step is done or has to be given up.
+func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
+	tool, lookedUp := step.Tool, false
+	for round := 1; round <= w.limits.MaxToolRounds; round++ {
+		if w.counters.calls() >= w.limits.MaxToolCalls {
+			return "", &Failure{Node: w.node, Kind: KindLimit, Message: fmt.Sprintf(
+				"the limit of %d tool calls was reached", w.limits.MaxToolCalls)}
+		}
+		call, err := w.makeCall(ctx, step, tool, round > 1)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case call.Error == nil && (tool == step.Tool || !lookedUp):
+			return StepDone, nil
+		case call.Error != nil && call.Error.Kind == callCut:
+			w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, call.Error.Message))
+			return StepFailed, nil
+		case repeats(w.calls(), step.Number) >= maxRepeats:
+			w.note(ctx, fmt.Sprintf("Step %d was ended: it kept making the same call.", step.Number))
+			return w.stateOfRepeat(call), nil
+		case call.Error != nil && !call.Skipped && !wrongTool(call):
+			lookedUp = true // another tool may now prepare a better call, and does not do the step by itself
+		}
+		if round == w.limits.MaxToolRounds {
+			break
+		}
+		if tool, err = w.chooseTool(ctx, step, call); err != nil {
+			return "", err
+		}
+		if tool == NoTool {
+			if call.Error == nil {
+				return StepDone, nil
+			}
+			return w.stateOfRepeat(call), nil
+		}
+	}
+	w.note(ctx, fmt.Sprintf("Step %d failed: %d calls did not do it.", step.Number, w.limits.MaxToolRounds))
+	return StepFailed, nil
+}
+
+// wrongTool reports whether a call failed because the step named the wrong tool, so that another tool's success does the step.
+func wrongTool(c Call) bool {
+	return c.Error.Kind == string(tools.KindUnknownTool) || c.Error.Kind == string(tools.KindWrongKind)
+}
+
+// stateOfRepeat is the state of a step that ends with call. When that was refused because an equal call had worked, the
+// step has what it asked for.
+func (w *work) stateOfRepeat(call Call) StepState {
+	if !call.Skipped {
+		return StepFailed
+	}
+	for _, c := range w.calls() {
+		if !c.Skipped && c.key() == call.key() && c.Error == nil {
+			return StepDone
+		}
+	}
+	return StepFailed
+}
+
+// chooseTool asks which tool makes the next call of the step.
+func (w *work) chooseTool(ctx context.Context, step Step, last Call) (string, error) {
+	form, err := choiceForm(w.offered.Names(), w.limits)
+	if err != nil {
+		return "", err
+	}
+	choice, err := askFor[struct {
+		Tool string `json:"tool"`
+	}](ctx, w, request{
+		label: "choose", form: form,
+		instruction: templates.Render(templates.Choose, templates.ChooseData{
+			Task: w.task.Goal, Do: step.Do, Number: step.Number, Again: last.Error != nil,
+		}),
+	}, nil)
+	return choice.Tool, err
+}
+
+// makeCall asks for the arguments of a tool, and runs it unless that is pointless. The call is in the transcript when it
+// returns. again tells the model that the last call did not do the step.
+func (w *work) makeCall(ctx context.Context, step Step, tool string, again bool) (Call, error) {
+	call := Call{Step: step.Number, Iteration: w.counters.Iterations, Tool: tool, Arguments: json.RawMessage("null")}
+	arguments, problem, err := w.arguments(ctx, step, tool, again)
+	if err != nil {
+		return call, err
+	}
+	if problem != nil {
+		if len(arguments) > 0 {
+			call.Arguments = arguments
+		}
+		call.Text, call.Error = problem.Message, problem
+		w.counters.Calls++
+		w.record(ctx, call, false)
+		return call, nil
+	}
+	call.Arguments = arguments
+	if earlier, ok := repeated(w.calls(), tool, arguments, w.counters.Iterations); ok {
+		call.Skipped = true
+		call.Text = templates.Render(templates.NoticeRepeat, templates.RepeatData{Step: earlier.Step})
+		call.Error = &CallError{Kind: callRepeated, Message: call.Text}
+		w.record(ctx, call, false)
+		return call, nil
+	}
+	w.counters.Calls++
+	replayed, err := w.runTool(ctx, &call)
+	if err != nil {
+		return call, err
+	}
+	w.record(ctx, call, replayed)
+	return call, nil
+}
+
+// arguments asks for the arguments of a tool and returns them in canonical form, or the problem that the model should read,
+// with what it wrote as a JSON string.
+func (w *work) arguments(ctx context.Context, step Step, tool string, again bool) (json.RawMessage, *CallError, error) {
+	written := ""
+	if t, known := w.offered.Lookup(tool); known && !takesNothing(t.Spec()) {
+		spec := t.Spec()
+		form, err := argumentsForm(spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		written, err = w.ask(ctx, request{
+			label: "arguments of " + tool, form: form,
+			instruction: templates.Render(templates.Arguments, templates.ArgumentsData{
+				Task: w.task.Goal, Do: step.Do, Number: step.Number, Again: again,
+				Tool: tool, Description: spec.Description, Parameters: parametersOf(spec),
+			}),
+		})
+		if cut, ok := errors.AsType[*CutError](err); ok {
+			return nil, &CallError{Kind: callCut, Message: fmt.Sprintf(
+				"nothing was run: the call was cut at %d tokens, and again at %d; make a shorter one", cut.First, cut.Second)}, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	canonical, err := w.offered.Validate(tool, json.RawMessage(unfence(written)))
+	if err == nil {
+		return canonical, nil, nil
+	}
+	if written == "" {
+		return nil, callErrorOf(err), nil
+	}
+	return rawString(clip(written, w.limits.MaxTextRunes*4)), callErrorOf(err), nil
+}
+
+// outcome is what is stored of a tool run.
+type outcome struct {
+	Text       string          `json:"text"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      *CallError      `json:"error,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+}
+
+// runTool runs a call as a durable effect and fills in its outcome. It reports whether the outcome is from an earlier run.
+func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err error) {
+	var options []graph.OnceOption
+	if t, ok := w.offered.Lookup(call.Tool); ok {
+		call.ReadOnly = t.Spec().ReadOnly
+	}
+	if call.ReadOnly {
+		options = append(options, graph.Idempotent())
+	}
+	replayed = true
+	done, err := graph.Once(ctx, w.effect("call "+call.Tool+" "+digest(call.Arguments)), func(ctx context.Context) (outcome, error) {
+		replayed = false
+		w.emit(ctx, CallStarted{Step: call.Step, Tool: call.Tool, Arguments: call.Arguments})
+		begun := w.clock()
+		result, err := w.offered.Call(ctx, call.Tool, call.Arguments)
+		if err != nil && ctx.Err() != nil {
+			return outcome{}, ctx.Err()
+		}
+		return newOutcome(result, err, w.clock().Sub(begun).Milliseconds()), nil
+	}, options...)
+	switch {
+	case err == nil:
+		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
+		return replayed, nil
+	case context.Cause(ctx) == errTimeUp:
+		// The transcript goes on to the answer, so that the call needs an outcome there.
+		call.Text = "the task's time was up while this call ran, and what it did is not known"
+		call.Error = &CallError{Kind: callInterrupted, Message: call.Text}
+		w.record(ctx, *call, false)
+		return false, err
+	case errors.Is(err, graph.ErrOutcomeUnknown):
+		return false, &Failure{Node: w.node, Kind: KindOutcomeUnknown, Message: fmt.Sprintf(
+			"the call %s %s was begun before the task stopped, and whether it took effect is not known; "+
+				"check that, then resume with --retry-unknown to run it again", call.Tool, clip(string(call.Arguments), 200))}
+	}
+	return false, err
+}
+
+// digest tells calls with other arguments apart in the key of an effect.
+func digest(arguments json.RawMessage) string {
+	sum := sha256.Sum256(arguments)
+	return hex.EncodeToString(sum[:8])
+}
+
+// newOutcome keeps what a tool gave back, both the text for the model and the object for programs.
+func newOutcome(result tools.Result, err error, ms int64) outcome {
+	o := outcome{Text: result.Text, DurationMS: ms}
+	if result.Data != nil {
+		data, encodeErr := json.Marshal(result.Data)
+		if encodeErr != nil && err == nil {
+			err = fmt.Errorf("encoding the result: %w", encodeErr)
+		}
+		o.Result = data
+	}
+	if err == nil {
+		return o
+	}
+	o.Error = callErrorOf(err)
+	if o.Text == "" {
+		o.Text = o.Error.Message
+	} else {
+		o.Text = o.Error.Message + "\n" + o.Text
+	}
+	return o
+}
+
+func callErrorOf(err error) *CallError {
+	kind := string(tools.KindFailed)
+	if e, ok := errors.AsType[*tools.Error](err); ok {
+		kind = string(e.Kind)
+	}
+	return &CallError{Kind: kind, Message: err.Error()}
+}
+
+// record puts a call and its outcome into the transcript.
+func (w *work) record(ctx context.Context, call Call, replayed bool) {
+	w.add(Entry{Call: &call})
+	w.emit(ctx, CallFinished{Call: call, Replayed: replayed})
+}
+
+// checkProgress ends a task whose plan is done without having brought anything that the last review did not know: a review
+// of the same evidence can only say the same.
+func (w *work) checkProgress() {
+	if _, reviewed := w.lastReview(); reviewed && !broughtSomething(w.calls(), w.counters.Iterations) {
+		w.fail(KindNoProgress, "another plan brought nothing new"+w.stillMissing())
+	}
+}

@@ -1,0 +1,109 @@
+package agent
+
+import "strings"
+
+// Status is where a task stands.
+type Status string
+
+// The statuses of a task.
+const (
+	StatusPlanning    Status = "planning"
+	StatusExecuting   Status = "executing"
+	StatusReflecting  Status = "reflecting"
+	StatusDone        Status = "done"
+	StatusFailed      Status = "failed"
+	StatusInterrupted Status = "interrupted"
+)
+
+// StepState is where a step of the plan stands.
+type StepState string
+
+// The states of a step.
+const (
+	StepPending StepState = "pending"
+	StepDone    StepState = "done"
+	StepFailed  StepState = "failed"
+	StepDropped StepState = "dropped" // a later plan replaced it before it began
+)
+
+// NoTool is the tool of a step that takes none.
+const NoTool = "none"
+
+// Step is one step of the plan.
+type Step struct {
+	Number    int       `json:"number"` // from 1, over all plans of the task
+	Do        string    `json:"do"`
+	Tool      string    `json:"tool"` // a tool, or NoTool
+	State     StepState `json:"state"`
+	Iteration int       `json:"iteration"` // the plan it came with, from 1
+}
+
+// plannedStep is a step as the model writes it.
+type plannedStep struct {
+	Do   string `json:"do"`
+	Tool string `json:"tool"`
+}
+
+// nextStep returns the index of the step to run, or false when there is none.
+func nextStep(plan []Step) (int, bool) {
+	for i, s := range plan {
+		if s.State == StepPending {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// extendPlan returns plan with the steps of a new iteration. Finished and failed steps stay, pending ones are dropped: the
+// new plan was made knowing of them. A new step that says the same as a finished one is left out when doing it again
+// cannot bring anything: it takes no tool, or its calls have been seen to give the same result twice.
+func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call) []Step {
+	next := make([]Step, 0, len(plan)+len(planned))
+	for _, s := range plan {
+		if s.State == StepPending {
+			s.State = StepDropped
+		}
+		next = append(next, s)
+	}
+	for _, p := range planned {
+		if repeatsFinished(plan, p, calls) {
+			continue
+		}
+		next = append(next, Step{
+			Number: len(next) + 1, Do: p.Do, Tool: p.Tool, State: StepPending, Iteration: iteration,
+		})
+	}
+	return next
+}
+
+func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
+	for _, s := range plan {
+		if s.State != StepDone || s.Tool != p.Tool || !sameWords(s.Do, p.Do) {
+			continue
+		}
+		if s.Tool == NoTool || stepIsSettled(calls, s.Number) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepIsSettled reports whether each call that ran in a step is known to give the same result again.
+func stepIsSettled(calls []Call, step int) bool {
+	any := false
+	for _, c := range calls {
+		if c.Step != step || c.Skipped {
+			continue
+		}
+		any = true
+		if !settled(calls, c.key()) {
+			return false
+		}
+	}
+	return any
+}
+
+// sameWords compares two texts without regard to letter case and blanks.
+func sameWords(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
+}

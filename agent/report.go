@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/llama-agent/llama-agent/graph"
+)
+
+// Report is the outcome of a task so far. Its JSON form is what programs read.
+type Report struct {
+	ThreadID       string         `json:"thread_id"`
+	ConversationID string         `json:"conversation_id"` // set by the caller
+	Status         Status         `json:"status"`          // done, failed or interrupted
+	Answer         string         `json:"answer"`          // empty, or with status failed what is known
+	Plan           []ReportedStep `json:"plan"`
+	Calls          []ReportedCall `json:"calls"`
+	Notes          []string       `json:"notes"`
+	Error          *Failure       `json:"error"` // nil unless the status is failed
+	Usage          Usage          `json:"usage"`
+	// CheckpointBytes is what the task's thread stores.
+	CheckpointBytes int64 `json:"checkpoint_bytes"`
+	PeakRSSBytes    int64 `json:"peak_rss_bytes"` // set by the caller
+	DurationMS      int64 `json:"duration_ms"`    // working time, over all resumes
+}
+
+// ReportedStep is a step of the plan.
+type ReportedStep struct {
+	Do    string    `json:"do"`
+	Tool  string    `json:"tool"`
+	State StepState `json:"state"`
+}
+
+// ReportedCall is a tool call. Result is the tool's own object, or null.
+type ReportedCall struct {
+	Step       int             `json:"step"`
+	Tool       string          `json:"tool"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Result     json.RawMessage `json:"result"`
+	Error      *CallError      `json:"error"`
+	DurationMS int64           `json:"duration_ms"`
+	ArtifactID string          `json:"artifact_id,omitempty"`
+}
+
+// reportOf reads a report from a task's state. The lists are never nil, so that they are lists in JSON too.
+func reportOf(thread string, s graph.State) *Report {
+	r := &Report{
+		ThreadID: thread, Status: statusChannel.Get(s), Answer: answerChannel.Get(s),
+		Plan: []ReportedStep{}, Calls: []ReportedCall{}, Notes: []string{},
+		Usage: usageChannel.Get(s), Error: failureChannel.Get(s), DurationMS: countersChannel.Get(s).ElapsedMS,
+	}
+	for _, step := range planChannel.Get(s) {
+		r.Plan = append(r.Plan, ReportedStep{step.Do, step.Tool, step.State})
+	}
+	for _, c := range callsOf(transcriptChannel.Get(s)) {
+		r.Calls = append(r.Calls, ReportedCall{
+			Step: c.Step, Tool: c.Tool, Arguments: c.Arguments, Result: c.Result, Error: c.Error, DurationMS: c.DurationMS,
+		})
+	}
+	r.Notes = append(r.Notes, notesChannel.Get(s)...)
+	return r
+}

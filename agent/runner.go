@@ -1,0 +1,341 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/llama-agent/llama-agent/graph"
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+	"github.com/llama-agent/llama-agent/tools"
+)
+
+// NodeOptions set what one node asks of the model. The zero value leaves everything to the model and to [Limits].
+type NodeOptions struct {
+	Temperature *float64
+	MaxTokens   int // tokens of one reply; 0: Limits.MaxTokens
+}
+
+// Config is what a [Runner] works with. Model and Tools are required.
+type Config struct {
+	Model llms.Model
+	Tools *tools.Registry
+
+	// Saver stores the tasks. Without one they last as long as the Runner. A saver that lists threads and records effects
+	// (as all of this module do) gives Threads and exact resuming.
+	Saver      checkpoint.Saver
+	Durability graph.Durability // default graph.Sync
+
+	Limits Limits
+	Nodes  map[string]NodeOptions // by node: planner, executor, reflector, finalizer
+
+	Workspace string            // the folder the tools work in; a task is resumed in the same one
+	Settings  map[string]string // name → value of what else changes a task's result; compared on resuming
+
+	Clock  func() time.Time // default time.Now
+	NewID  func() string    // default: four random hexadecimal digits; the end of a thread ID
+	Logger *slog.Logger     // default: discards
+}
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	c.Durability = cmp.Or(c.Durability, graph.Sync)
+	if c.Saver == nil {
+		c.Saver = checkpoint.NewMemory()
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = randomID
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	errs := []error{c.Limits.validate()}
+	if c.Model == nil {
+		errs = append(errs, errors.New("there is no Model"))
+	}
+	if c.Tools == nil {
+		errs = append(errs, errors.New("there are no Tools: give an empty registry for none"))
+	}
+	for name := range c.Nodes {
+		switch name {
+		case plannerNode, executorNode, reflectorNode, finalizerNode:
+		default:
+			errs = append(errs, fmt.Errorf("there is no node %q: nodes are planner, executor, reflector, finalizer", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func randomID() string {
+	var b [2]byte
+	_, _ = rand.Read(b[:]) // never fails: see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Runner does tasks. It is safe for concurrent use; one thread has one run at a time, whichever process it is in.
+type Runner struct {
+	config Config
+	graph  *graph.Graph
+}
+
+// New checks the configuration and makes a Runner. The error names everything that is wrong.
+func New(config Config) (*Runner, error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, fmt.Errorf("configuring the agent: %w", err)
+	}
+	f := &flow{
+		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
+	}
+	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("building the agent: %w", err)
+	}
+	return &Runner{config: config, graph: compiled}, nil
+}
+
+// Graph returns the agent's graph, for drawing it.
+func (r *Runner) Graph() *graph.Graph { return r.graph }
+
+// Task is what to do.
+type Task struct {
+	Goal  string
+	Facts Facts
+	// Tools narrows the tools offered to these names. Nil offers all.
+	Tools  []string
+	Thread string // ID of the new thread; default: made from the time
+	Labels map[string]string
+	// Observe is told what happens, from the goroutine that called Run. It may be nil.
+	Observe func(Event)
+}
+
+// ErrEmptyGoal says that there is nothing to do.
+var ErrEmptyGoal = errors.New("agent: the goal is empty: say what to do")
+
+// ErrThreadExists says that a new task was given the ID of an old one.
+var ErrThreadExists = errors.New("agent: the thread exists already: resume it, or leave the ID out")
+
+// Run does a task and returns what came of it.
+//
+// A task that failed, or that was stopped because ctx ended, is a report with that status and no error: its thread is stored
+// and can be resumed. An error means that the task did not begin, or that its state could not be stored.
+func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
+	goal := strings.TrimSpace(task.Goal)
+	if goal == "" {
+		return nil, ErrEmptyGoal
+	}
+	offered := r.config.Tools
+	if task.Tools != nil {
+		narrowed, err := offered.Only(task.Tools...)
+		if err != nil {
+			return nil, fmt.Errorf("choosing the tools of the task: %w", err)
+		}
+		offered = narrowed
+	}
+	now := r.config.Clock()
+	thread := task.Thread
+	if thread == "" {
+		thread = "t-" + now.UTC().Format("20060102-150405") + "-" + r.config.NewID()
+	}
+	if err := checkThreadID(thread); err != nil {
+		return nil, err
+	}
+	if _, err := r.graph.State(ctx, thread); err == nil {
+		return nil, fmt.Errorf("starting thread %s: %w", thread, ErrThreadExists)
+	} else if !errors.Is(err, graph.ErrUnknownThread) {
+		return nil, fmt.Errorf("looking for thread %s: %w", thread, err)
+	}
+	labels := map[string]string{labelGoal: clip(oneLine(goal), 120)}
+	maps.Copy(labels, task.Labels)
+	in := graph.Update{
+		taskChannel.Set(assignment{
+			Goal: goal, Workspace: r.config.Workspace, Facts: task.Facts, Tools: offered.Names(),
+			Settings: r.config.Settings, Started: now,
+		}),
+		statusChannel.Set(StatusPlanning),
+	}
+	t := &trip{Runner: r, thread: thread, observe: task.Observe}
+	t.tell(TaskStarted{Thread: thread, Goal: goal})
+	return t.run(ctx, in, graph.Labels(labels))
+}
+
+// labelGoal is the thread label that holds the first words of the goal.
+const labelGoal = "goal"
+
+var threadIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// checkThreadID keeps IDs to what can be typed, listed and put into a file name.
+func checkThreadID(id string) error {
+	if !threadIDPattern.MatchString(id) {
+		return fmt.Errorf("thread ID %q: use 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit", clip(id, 80))
+	}
+	return nil
+}
+
+// ResumeOptions say how to go on with a task.
+type ResumeOptions struct {
+	// Retry goes on with a failed task at the node that failed, with its limits counted anew.
+	Retry bool
+	// RetryUnknown runs a call with side effects again whose outcome is not known.
+	RetryUnknown bool
+	// AllowChanges goes on although settings differ from those the task was started with.
+	AllowChanges bool
+	// From forks the task at one of its checkpoints instead of going on from the newest.
+	From string
+	// Observe is told what happens, from the goroutine that called Resume. It may be nil.
+	Observe func(Event)
+}
+
+// Resume goes on with a task that was stopped, and returns what came of it, as Run does. The nodes, model calls and tool calls
+// that had finished are not repeated.
+//
+// A task that is done or has failed is returned as it ended; with Retry, a failed one goes on. The error is
+// [graph.ErrUnknownThread] for a thread that does not exist, a [*SettingsError] when the settings differ, and a
+// *checkpoint.BusyError while another run has the thread.
+func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOptions) (*Report, error) {
+	snapshot, err := r.snapshot(ctx, thread, options.From)
+	if err != nil {
+		return nil, err
+	}
+	state := snapshot.State
+	task := taskChannel.Get(state)
+	t := &trip{Runner: r, thread: thread, observe: options.Observe}
+	failure, stopped := failureIn(snapshot)
+	unknown := failure != nil && failure.Kind == KindOutcomeUnknown && options.RetryUnknown
+	if options.From == "" && (len(snapshot.Next) == 0 || failure != nil) && !(failure != nil && (options.Retry || unknown)) {
+		report := reportOf(thread, state)
+		if failure != nil {
+			report.Status, report.Error = StatusFailed, failure
+		}
+		report.CheckpointBytes = r.threadBytes(ctx, thread)
+		return report, nil
+	}
+	if changes := task.changes(r.config.Workspace, r.config.Tools.Names(), r.config.Settings); len(changes) > 0 && !options.AllowChanges {
+		return nil, &SettingsError{Thread: thread, Changes: changes}
+	}
+	var in graph.Update
+	if failure != nil && !stopped && options.From == "" {
+		in = graph.Update{
+			entryChannel.Set(failure.Node), failureChannel.Set(nil), countersChannel.Set(countersChannel.Get(state).excuse()),
+		}
+	}
+	var opts []graph.RunOption
+	if options.RetryUnknown {
+		opts = append(opts, graph.RetryUnknown())
+	}
+	if options.From != "" {
+		opts = append(opts, graph.FromCheckpoint(options.From))
+	}
+	t.tell(TaskStarted{Thread: thread, Goal: task.Goal, Resumed: true})
+	return t.run(ctx, in, opts...)
+}
+
+func (r *Runner) snapshot(ctx context.Context, thread, checkpointID string) (graph.Snapshot, error) {
+	var snapshot graph.Snapshot
+	var err error
+	if checkpointID == "" {
+		snapshot, err = r.graph.State(ctx, thread)
+	} else {
+		snapshot, err = r.graph.StateAt(ctx, thread, checkpointID)
+	}
+	if err != nil {
+		return snapshot, fmt.Errorf("reading thread %s: %w", thread, err)
+	}
+	return snapshot, nil
+}
+
+// failureIn returns why a task failed, or nil. stopped tells that a node ended with an error, so that it is due again; else
+// the task went on to an answer and ended.
+func failureIn(s graph.Snapshot) (failure *Failure, stopped bool) {
+	for _, task := range s.Tasks {
+		if task.Error != "" && !task.Done {
+			return parseFailure(task.Node, task.Error), true
+		}
+	}
+	if len(s.Next) == 0 && statusChannel.Get(s.State) == StatusFailed {
+		return failureChannel.Get(s.State), false
+	}
+	return nil, false
+}
+
+// parseFailure reads back the text of [Failure.Error].
+func parseFailure(node, text string) *Failure {
+	for _, kind := range failureKinds {
+		if _, message, ok := strings.Cut(text, kind+": "); ok {
+			return &Failure{Node: node, Kind: kind, Message: message}
+		}
+	}
+	return &Failure{Node: node, Kind: KindInternal, Message: text}
+}
+
+// trip is one run of a thread, from Run or Resume to its report.
+type trip struct {
+	*Runner
+	thread  string
+	observe func(Event)
+}
+
+func (t *trip) tell(e Event) {
+	if t.observe != nil {
+		t.observe(e)
+	}
+}
+
+func (t *trip) run(ctx context.Context, in graph.Update, opts ...graph.RunOption) (*Report, error) {
+	limits := t.config.Limits
+	opts = append(opts,
+		graph.Thread(t.thread), graph.Modes(graph.Custom), graph.WithDurability(t.config.Durability),
+		graph.MaxSteps(limits.MaxIterations*(limits.MaxPlanSteps+2)+4))
+	var runErr error
+	for event, err := range t.graph.Stream(ctx, in, opts...) {
+		if err != nil {
+			runErr = err
+			break
+		}
+		if e, ok := event.Custom.(Event); ok {
+			t.tell(e)
+		}
+	}
+	return t.report(ctx, runErr)
+}
+
+// report reads what is stored after a run that ended with runErr.
+func (t *trip) report(ctx context.Context, runErr error) (*Report, error) {
+	nodeErr, nodeFailed := errors.AsType[*graph.NodeError](runErr)
+	cancelled := runErr != nil && ctx.Err() != nil && errors.Is(runErr, ctx.Err())
+	if runErr != nil && !nodeFailed && !cancelled {
+		return nil, fmt.Errorf("running thread %s: %w", t.thread, runErr)
+	}
+	ctx = context.WithoutCancel(ctx)
+	snapshot, err := t.graph.State(ctx, t.thread)
+	if err != nil {
+		if cancelled && errors.Is(err, graph.ErrUnknownThread) {
+			return nil, fmt.Errorf("starting thread %s: %w", t.thread, runErr)
+		}
+		return nil, fmt.Errorf("reading thread %s: %w", t.thread, errors.Join(err, runErr))
+	}
+	report := reportOf(t.thread, snapshot.State)
+	switch {
+	case cancelled:
+		report.Status = StatusInterrupted
+	case nodeFailed:
+		report.Status, report.Error = StatusFailed, failureOf(nodeErr.Node, nodeErr.Err)
+	}
+	report.CheckpointBytes = t.threadBytes(ctx, t.thread)
+	t.tell(TaskFinished{Report: report})
+	return report, nil
+}

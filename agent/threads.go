@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/llama-agent/llama-agent/graph"
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// ErrNoThreadList says that the saver of a Runner cannot list its threads.
+var ErrNoThreadList = errors.New("agent: the store does not list threads")
+
+// ThreadInfo describes a task in a list.
+type ThreadInfo struct {
+	ID      string            `json:"thread_id"`
+	Status  Status            `json:"status"`
+	Running bool              `json:"running"` // a process works on it now
+	Goal    string            `json:"goal"`    // its first words
+	Steps   int               `json:"steps"`   // supersteps of the graph
+	Created time.Time         `json:"created"`
+	Updated time.Time         `json:"updated"`
+	Bytes   int64             `json:"bytes"`
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// Threads lists the tasks that are stored, the last changed first. A limit of 0 lists all.
+func (r *Runner) Threads(ctx context.Context, limit int) ([]ThreadInfo, error) {
+	lister, ok := r.config.Saver.(checkpoint.ThreadLister)
+	if !ok {
+		return nil, ErrNoThreadList
+	}
+	infos, err := lister.Threads(ctx, checkpoint.ThreadQuery{Limit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("listing threads: %w", err)
+	}
+	out := make([]ThreadInfo, 0, len(infos))
+	for _, info := range infos {
+		status, err := r.statusOf(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ThreadInfo{
+			ID: info.ID, Status: status, Running: info.Status == checkpoint.StatusRunning, Goal: info.Labels[labelGoal],
+			Steps: info.Steps, Created: info.Created, Updated: info.Updated, Bytes: info.Bytes, Labels: info.Labels,
+		})
+	}
+	return out, nil
+}
+
+func (r *Runner) statusOf(ctx context.Context, info checkpoint.ThreadInfo) (Status, error) {
+	switch info.Status {
+	case checkpoint.StatusFailed:
+		return StatusFailed, nil
+	case checkpoint.StatusPending, checkpoint.StatusInterrupted:
+		return StatusInterrupted, nil
+	}
+	snapshot, err := r.graph.State(ctx, info.ID)
+	if err != nil {
+		return "", fmt.Errorf("reading thread %s: %w", info.ID, err)
+	}
+	return statusChannel.Get(snapshot.State), nil
+}
+
+// Boundary is one stored step of a task.
+type Boundary struct {
+	ID     string      `json:"checkpoint_id"`
+	Step   int         `json:"step"`
+	Nodes  []string    `json:"nodes"` // that ended here
+	Next   []string    `json:"next"`  // that follow
+	Status Status      `json:"status"`
+	Time   time.Time   `json:"time"`
+	Bytes  int64       `json:"bytes"`
+	State  graph.State `json:"state"`
+}
+
+// History yields the boundaries of a task, the newest first. For an unknown thread it yields [graph.ErrUnknownThread].
+func (r *Runner) History(ctx context.Context, thread string) iter.Seq2[Boundary, error] {
+	return func(yield func(Boundary, error) bool) {
+		for s, err := range r.graph.History(ctx, thread) {
+			if err != nil {
+				yield(Boundary{}, fmt.Errorf("reading the history of thread %s: %w", thread, err))
+				return
+			}
+			b := Boundary{
+				ID: s.Checkpoint.ID, Step: s.Checkpoint.Step, Nodes: s.Checkpoint.Nodes, Next: s.Next,
+				Status: statusChannel.Get(s.State), Time: s.Checkpoint.Time, Bytes: s.Checkpoint.Bytes, State: s.State,
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// threadBytes is what a thread stores, 0 when the saver does not tell.
+func (r *Runner) threadBytes(ctx context.Context, thread string) int64 {
+	var total int64
+	for info, err := range r.config.Saver.List(ctx, checkpoint.Query{Thread: thread}) {
+		if err != nil {
+			return total
+		}
+		total += info.Bytes
+	}
+	return total
+}

@@ -1,0 +1,78 @@
+package agent
+
+import "encoding/json"
+
+// Entry is one event of a task that the model sees. Exactly one of the pointers, or Plan, is set. A call and its result are
+// one entry, so that nothing can part them.
+type Entry struct {
+	Plan   []plannedStep `json:"plan,omitempty"`
+	Call   *Call         `json:"call,omitempty"`
+	Review *Review       `json:"review,omitempty"`
+}
+
+// Call is one tool call with its outcome.
+type Call struct {
+	Step      int `json:"step"` // number of the step that made it
+	Iteration int `json:"iteration"`
+
+	Tool string `json:"tool"`
+	// Arguments are canonical JSON when they passed the tool's schema. Else they are a JSON string that holds what the
+	// model wrote, or null when there is nothing to show.
+	Arguments json.RawMessage `json:"arguments"`
+
+	Text   string          `json:"text"`             // what the model reads
+	Result json.RawMessage `json:"result,omitempty"` // the tool's result object
+	Error  *CallError      `json:"error,omitempty"`
+
+	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
+	Skipped    bool  `json:"skipped,omitempty"`
+	ReadOnly   bool  `json:"read_only,omitempty"`
+	DurationMS int64 `json:"duration_ms"`
+}
+
+// CallError says why a call did not work.
+type CallError struct {
+	Kind    string `json:"kind"` // of tools.Error, or one of the kinds below
+	Message string `json:"message"`
+}
+
+// Kinds of call errors that tools do not have.
+const (
+	callCut         = "cut"         // the reply with the arguments ended at its cap
+	callRepeated    = "repeated"    // not run, because an equal call had run
+	callInterrupted = "interrupted" // the run was stopped while the tool worked
+	callInvalid     = "invalid_arguments"
+)
+
+// key identifies equal calls.
+func (c *Call) key() string { return callKey(c.Tool, c.Arguments) }
+
+func callKey(tool string, arguments json.RawMessage) string { return tool + " " + string(arguments) }
+
+// Review is the reflector's verdict.
+type Review struct {
+	Decision Decision `json:"decision"`
+	Missing  []string `json:"missing"`
+	Reason   string   `json:"reason"`
+}
+
+// Decision is what follows from a review.
+type Decision string
+
+// The decisions of a review.
+const (
+	DecisionDone     Decision = "done"
+	DecisionContinue Decision = "continue"
+	DecisionFailed   Decision = "failed"
+)
+
+// callsOf returns the calls of a transcript, oldest first.
+func callsOf(entries []Entry) []Call {
+	var calls []Call
+	for _, e := range entries {
+		if e.Call != nil {
+			calls = append(calls, *e.Call)
+		}
+	}
+	return calls
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/llama-agent/llama-agent/templates"
+	"github.com/llama-agent/llama-agent/tools"
+)
+
+// Facts are what the model knows of the workspace before its first call. They are stored with the task, so that a resumed
+// task has the same prompt.
+type Facts struct {
+	Files        []File   `json:"files,omitempty"` // in the order in which they are shown
+	FilesLeftOut int      `json:"files_left_out,omitempty"`
+	Attached     []string `json:"attached,omitempty"`   // paths the user attached to the task
+	Remembered   []string `json:"remembered,omitempty"` // explicit memories, one line each
+}
+
+// File is a file of the workspace, by its path relative to it.
+type File struct {
+	Path  string `json:"path"`
+	Kind  string `json:"kind,omitempty"`
+	Bytes int64  `json:"bytes"`
+}
+
+// trunk is the prompt that all model calls of a task share:
+//
+//	system:    rules, tools, worked examples       the same for every task with the same tools
+//	system:    the workspace
+//	user:      the task
+//	assistant: plans, calls and reviews
+//	user:      results, fenced as data
+//	user:      the role's instruction, last
+//
+// Neighbours of one role become one message, because many chat templates insist on alternation. The text of a message only
+// ever grows at its end, so that the prompt without its last instruction is a prefix of the next prompt.
+type trunk struct {
+	system    string
+	workspace string
+	task      string
+	entries   []Entry
+	fitting   fitting
+}
+
+func newTrunk(registry *tools.Registry, facts Facts, goal string) trunk {
+	return trunk{system: systemText(registry.Specs()), workspace: workspaceText(facts), task: goal}
+}
+
+func systemText(specs []tools.Spec) string {
+	var data templates.SystemData
+	offered := map[string]bool{NoTool: true}
+	for _, spec := range specs {
+		offered[spec.Name] = true
+		data.Tools = append(data.Tools, templates.ToolData{Signature: signature(spec), Description: spec.Description})
+	}
+	for _, example := range templates.Examples() {
+		planned := make([]plannedStep, len(example.Steps))
+		known := true
+		for i, s := range example.Steps {
+			planned[i] = plannedStep(s)
+			known = known && offered[s.Tool]
+		}
+		if known {
+			data.Examples = append(data.Examples, templates.ExampleData{Task: example.Task, Plan: planText(planned)})
+		}
+	}
+	return templates.Render(templates.System, data)
+}
+
+func workspaceText(facts Facts) string {
+	data := templates.WorkspaceData{
+		FilesLeftOut: facts.FilesLeftOut, Attached: facts.Attached, Remembered: facts.Remembered,
+	}
+	for _, f := range facts.Files {
+		data.Files = append(data.Files, templates.FileData{Path: oneLine(f.Path), Kind: f.Kind, Bytes: f.Bytes})
+	}
+	return templates.Render(templates.Workspace, data)
+}
+
+// messages renders the trunk with the instruction of a role. It depends on nothing but its input.
+func (t trunk) messages(instruction string) []llms.MessageContent {
+	var m messageBuilder
+	m.add(llms.ChatMessageTypeSystem, t.system)
+	m.addApart(llms.ChatMessageTypeSystem, t.workspace)
+	m.add(llms.ChatMessageTypeHuman, t.task)
+	if calls := len(callsOf(t.entries[:t.fitting.Dropped])); calls > 0 {
+		m.add(llms.ChatMessageTypeHuman, templates.Render(templates.LeftOut, templates.LeftOutData{Count: calls}))
+	}
+	for i := t.fitting.Dropped; i < len(t.entries); i++ {
+		switch e := t.entries[i]; {
+		case e.Call != nil:
+			m.add(llms.ChatMessageTypeAI, callText(e.Call))
+			m.add(llms.ChatMessageTypeHuman, resultText(e.Call, t.fitting.text(i, e.Call.Text)))
+		case e.Review != nil:
+			m.add(llms.ChatMessageTypeAI, compactJSON(e.Review))
+		default:
+			m.add(llms.ChatMessageTypeAI, planText(e.Plan))
+		}
+	}
+	m.add(llms.ChatMessageTypeHuman, instruction)
+	return m.messages()
+}
+
+// messageBuilder joins neighbours of one role.
+type messageBuilder struct {
+	roles []llms.ChatMessageType
+	texts []string
+}
+
+func (m *messageBuilder) add(role llms.ChatMessageType, text string) {
+	if n := len(m.roles); n > 0 && m.roles[n-1] == role {
+		m.texts[n-1] += "\n\n" + text
+		return
+	}
+	m.addApart(role, text)
+}
+
+func (m *messageBuilder) addApart(role llms.ChatMessageType, text string) {
+	m.roles = append(m.roles, role)
+	m.texts = append(m.texts, text)
+}
+
+func (m *messageBuilder) messages() []llms.MessageContent {
+	out := make([]llms.MessageContent, len(m.roles))
+	for i, role := range m.roles {
+		out[i] = llms.TextParts(role, m.texts[i])
+	}
+	return out
+}
+
+func planText(steps []plannedStep) string {
+	return compactJSON(struct {
+		Steps []plannedStep `json:"steps"`
+	}{steps})
+}
+
+func callText(c *Call) string {
+	return compactJSON(struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{c.Tool, c.Arguments})
+}
+
+func resultText(c *Call, text string) string {
+	return templates.Render(templates.Result, templates.ResultData{
+		Tool: oneLine(c.Tool), Step: c.Step, Failed: c.Error != nil, Text: strings.TrimRight(text, "\n"), Fence: fence(text),
+	})
+}
+
+// fence returns a run of backquotes longer than any in text, so that no text can end its own block.
+func fence(text string) string {
+	longest, run := 0, 0
+	for _, b := range []byte(text) {
+		if b != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", max(3, longest+1))
+}
+
+// compactJSON encodes v without HTML escapes, which would only cost tokens.
+func compactJSON(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("agent: encoding %T: %v", v, err)) // only types of this package get here
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// oneLine makes a name safe to stand in a line of its own: control characters become blanks.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
