@@ -1,0 +1,38 @@
+package engine
+
+import "github.com/llama-agent/llama-agent/engine/llama"
+
+// model is the part of a loaded model that needs no context. Its methods may be called from any goroutine.
+type model interface {
+	Info() llama.ModelInfo
+	Description() string
+	Tokenize(text string, addSpecial, parseSpecial bool) ([]llama.Token, error)
+	AppendPiece(dst []byte, t llama.Token, special bool) []byte
+	IsEOG(t llama.Token) bool
+	IsControl(t llama.Token) bool
+	NewSampler(p llama.SamplerParams) (sampler, error)
+	SchemaToGrammar(schema []byte, maxString, maxItems int) (string, error)
+	Caps() (llama.ChatCaps, error)
+	Render(r llama.ChatRequest) (llama.ChatPrompt, error)
+	ParseReply(p llama.ChatPrompt, text string, partial, toolCalls bool) (llama.ChatReply, error)
+}
+
+// memory is the context: the KV cache and what computes on it. Only the owner goroutine calls it, except for Abort and
+// ResetAbort.
+type memory interface {
+	Decode(b *llama.Batch) error
+	SeqRemove(seq, p0, p1 int) bool
+	SeqCopy(src, dst, p0, p1 int) bool
+	SeqPosMax(seq int) int
+	Clear()
+	Abort()
+	ResetAbort()
+	Size() int
+	BatchSize() int
+}
+
+// sampler picks the tokens of one generation. Only the owner goroutine uses it.
+type sampler interface {
+	Sample(row int) (llama.Token, error)
+	Close()
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// Sizes in tokens.
+const (
+	// defaultContextSize bounds the context of models with a long training context: KV grows with it (28 KiB a token for
+	// the starter model in f16).
+	defaultContextSize = 16384
+	// microBatch is the most that is computed at once: an abort loses at most this, and progress moves in steps of it.
+	microBatch = 256
+	// prefillChunk is the most of one prompt that goes into one batch, so that other sequences are not held up longer.
+	prefillChunk = 256
+	// cachedSequences are kept besides the active ones, for their prefixes.
+	cachedSequences = 12
+)
+
+// Config says which model to run and how. The zero value of a field means its default.
+type Config struct {
+	ModelPath    string // GGUF file; required
+	ContextSize  int    // tokens shared by all sequences; 0: the model's own, at most 16384
+	GPULayers    int    // layers on the GPU; -1: all
+	BatchSize    int    // most tokens of a batch; 0: 512
+	Threads      int    // 0: one for each physical core
+	Parallel     int    // calls computed at once, the others wait; 0: 4
+	ChatTemplate string // Jinja text that replaces the model's own; empty: the model's
+	ToolFormat   string // "auto" (empty), "native" or "structured"; see [Engine.GenerateContent]
+
+	// Defaults of calls that don't say otherwise.
+	Temperature   float64 // 0: greedy
+	TopP          float64 // 0 or 1: off
+	TopK          int     // 0: off
+	MinP          float64 // 0: off
+	RepeatPenalty float64 // 0 or 1: off; never applied to replies that a schema or tool call constrains
+	MaxTokens     int     // of a reply; 0: 512
+	Seed          int     // negative: a new one for each call
+	Stop          []string
+
+	RequestTimeout time.Duration // of a call, waiting included; 0: none
+	Thinking       bool          // let models that can do so think before they answer
+	FlashAttention string        // "auto" (empty), "on" or "off"
+	KVCacheType    string        // "f16" (empty), "f32", "q8_0" or "q4_0"
+
+	Logger   *slog.Logger  // llama.cpp's log and notices; nil: nowhere
+	Progress func(float32) // share of the model that is loaded, 0 to 1, from another goroutine; may be nil
+	Now      func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	def(&c.BatchSize, 512)
+	def(&c.Parallel, 4)
+	def(&c.MaxTokens, 512)
+	def(&c.ToolFormat, "auto")
+	def(&c.FlashAttention, "auto")
+	def(&c.KVCacheType, "f16")
+	if c.Threads <= 0 {
+		c.Threads = PhysicalCores()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+func def[T comparable](v *T, otherwise T) {
+	var zero T
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+func (c Config) validate() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("engine: "+format, args...))
+		}
+	}
+	bad(c.ModelPath != "", "no model file is set")
+	bad(c.ContextSize >= 0, "context size %d is negative", c.ContextSize)
+	bad(c.BatchSize >= 1, "batch size %d is not positive", c.BatchSize)
+	bad(c.Parallel >= 1 && c.Parallel <= 64, "parallel = %d is not in 1 to 64", c.Parallel)
+	bad(c.MaxTokens >= 1, "max tokens %d is not positive", c.MaxTokens)
+	bad(oneOf(c.ToolFormat, "auto", "native", "structured"), "tool format %q is not auto, native or structured", c.ToolFormat)
+	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
+	bad(oneOf(c.KVCacheType, "f16", "f32", "q8_0", "q4_0"), "KV cache type %q is not f16, f32, q8_0 or q4_0", c.KVCacheType)
+	return errors.Join(errs...)
+}
+
+func oneOf(s string, of ...string) bool {
+	for _, o := range of {
+		if s == o {
+			return true
+		}
+	}
+	return false
+}
+
+// BuildInfo describes a llama.cpp build.
+type BuildInfo struct {
+	Backend string // cpu, cuda, metal or vulkan; empty: none is linked in
+	Version string // llama.cpp's own version
+	Devices []Device
+}
+
+// Device is something that llama.cpp can compute on. Bytes are 0 when unknown.
+type Device struct {
+	Name, Description string
+	Kind              string // cpu, gpu, igpu or other
+	FreeBytes, Bytes  uint64
+}
+
+// PhysicalCores is the number of threads that llama.cpp is fastest with on this machine: the physical cores that this
+// process may use. Two hardware threads of a core share the units that matrix products need.
+func PhysicalCores() int {
+	usable := runtime.GOMAXPROCS(0)
+	if n := physicalCores(); n > 0 && n < usable {
+		return n
+	}
+	return max(usable, 1)
+}

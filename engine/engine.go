@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/llama-agent/llama-agent/engine/gguf"
+	"github.com/llama-agent/llama-agent/engine/llama"
+)
+
+// Engine is a loaded model with its KV cache. It is safe for concurrent use. Close it when done.
+type Engine struct {
+	cfg     Config
+	model   model
+	sched   *scheduler
+	free    func()
+	caps    llama.ChatCaps
+	control []string // spellings of the control tokens
+	grammar grammarCache
+	noted   sync.Map // notices that were logged
+
+	once   sync.Once
+	closed atomic.Bool
+	calls  sync.WaitGroup // calls that use the model outside the owner goroutine
+	mu     sync.RWMutex   // held for reading to join calls, for writing to close
+}
+
+// Open checks the file, loads the model and starts the engine. It blocks while the model loads; a cancelled ctx stops
+// that. Errors: *ModelFileError for a file that cannot be used, ErrNoLlama without llama.cpp, ctx's error.
+func Open(ctx context.Context, c Config) (*Engine, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if !Available {
+		return nil, ErrNoLlama
+	}
+	if err := checkFile(c.ModelPath); err != nil {
+		return nil, err
+	}
+	m, mem, free, err := openBackend(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEngine(c, m, mem, free)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return e, nil
+}
+
+// checkFile looks at the header before llama.cpp does, which aborts the process on some damaged ones.
+func checkFile(path string) error {
+	info, err := gguf.Inspect(path)
+	if err == nil {
+		err = info.Check()
+	}
+	if err == nil {
+		return nil
+	}
+	if fe, ok := err.(*gguf.FileError); ok {
+		return &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
+	}
+	return &ModelFileError{Path: path, Reason: err.Error()}
+}
+
+func newEngine(c Config, m model, mem memory, free func()) (*Engine, error) {
+	caps, err := m.Caps()
+	if err != nil {
+		return nil, err
+	}
+	if !caps.Explicit {
+		c.Logger.Warn("the model brings no chat template; ChatML is used", "model", c.ModelPath)
+	}
+	e := &Engine{cfg: c, model: m, free: free, caps: caps, control: controlSpellings(m), sched: newScheduler(m, mem, c.Parallel, c.Now)}
+	go e.sched.run()
+	return e, nil
+}
+
+// Close stops all calls, waits for them and frees the model. Later calls return ErrClosed. A second Close does nothing.
+func (e *Engine) Close() error {
+	e.once.Do(func() {
+		e.mu.Lock()
+		e.closed.Store(true)
+		e.mu.Unlock()
+		e.sched.stop()
+		e.calls.Wait()
+		e.free()
+	})
+	return nil
+}
+
+// enter joins the calls that Close waits for.
+func (e *Engine) enter() error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed.Load() {
+		return ErrClosed
+	}
+	e.calls.Add(1)
+	return nil
+}
+
+// ContextSize is the number of tokens that prompt and reply of all active calls share.
+func (e *Engine) ContextSize() int { return e.sched.mem.Size() }
+
+// Info describes the loaded model.
+func (e *Engine) Info() ModelInfo {
+	i := e.model.Info()
+	return ModelInfo{
+		Description: e.model.Description(), ContextTrain: i.ContextTrain, Parameters: i.Parameters, Bytes: i.Bytes,
+		Layers: i.Layers, HeadsKV: i.HeadsKV, HeadSize: i.Embedding / max(i.Heads, 1),
+		ChatTemplate: e.caps.Explicit, NativeTools: e.nativeTools(),
+	}
+}
+
+// ModelInfo describes a loaded model.
+type ModelInfo struct {
+	Description               string
+	ContextTrain              int // tokens
+	Parameters, Bytes         uint64
+	Layers, HeadsKV, HeadSize int
+	ChatTemplate              bool // the model brings one
+	NativeTools               bool // tool calls use the template's own format
+}
+
+// Stats is the state of the KV cache.
+type Stats struct {
+	CachedTokens int // held by all sequences; cells that several share are counted for each
+	ContextSize  int // cells
+}
+
+// Stats reads the state of the KV cache.
+func (e *Engine) Stats() Stats {
+	return Stats{CachedTokens: int(e.sched.kvTokens.Load()), ContextSize: e.ContextSize()}
+}
+
+// controlSpellings collects how control tokens are written, so that text from outside can be kept from becoming one.
+func controlSpellings(m model) []string {
+	var out []string
+	for t := range llama.Token(m.Info().Vocab) {
+		if m.IsControl(t) {
+			if s := string(m.AppendPiece(nil, t, true)); len(s) > 1 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+//go:build cgo && !nollama
+
+package llama
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+)
+
+// Context holds the KV cache of a model and computes batches. One goroutine may use it at a time, except for Abort.
+type Context struct {
+	mu sync.Mutex // guards c against Close while Abort runs
+	c  *C.la_context
+}
+
+// NewContext allocates the KV cache and the thread pool.
+func NewContext(m *Model, p ContextParams) (*Context, error) {
+	if m.c == nil {
+		return nil, ErrClosed
+	}
+	var e errBuf
+	c := C.la_context_new(m.c, C.la_context_params{
+		n_ctx: C.uint32_t(p.Size), n_batch: C.uint32_t(p.Batch), n_ubatch: C.uint32_t(p.MicroBatch),
+		n_seq_max: C.uint32_t(p.Sequences), n_threads: C.int32_t(p.Threads), flash_attn: C.int32_t(p.FlashAttention),
+		type_k: C.int32_t(p.KVType), type_v: C.int32_t(p.KVType),
+	}, e.ptr())
+	if c == nil {
+		return nil, e.err(fmt.Sprintf("creating a context of %d tokens", p.Size))
+	}
+	return &Context{c: c}, nil
+}
+
+// Close frees the context. A second call does nothing.
+func (c *Context) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.c != nil {
+		C.la_context_free(c.c)
+		c.c = nil
+	}
+}
+
+// Size is the number of KV cells, which llama.cpp may have rounded up.
+func (c *Context) Size() int { return int(C.la_n_ctx(c.c)) }
+
+// BatchSize is the most tokens of one Decode.
+func (c *Context) BatchSize() int { return int(C.la_n_batch(c.c)) }
+
+// Abort makes the running Decode, or the next one, return ErrAborted soon. Safe from any goroutine and after Close.
+func (c *Context) Abort() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.c != nil {
+		C.la_abort(c.c)
+	}
+}
+
+// ResetAbort takes back an Abort. Safe from any goroutine.
+func (c *Context) ResetAbort() { C.la_abort_reset(c.c) }
+
+// Decode computes a batch. See the Err values of this package for what the state is after an error.
+func (c *Context) Decode(b *Batch) error {
+	if len(b.tokens) == 0 {
+		return fmt.Errorf("%w: empty", ErrBatch)
+	}
+	var e errBuf
+	rc := int(C.la_decode(c.c, C.int32_t(len(b.tokens)), (*C.int32_t)(unsafe.Pointer(&b.tokens[0])), (*C.int32_t)(unsafe.Pointer(&b.pos[0])),
+		(*C.int32_t)(unsafe.Pointer(&b.seq[0])), (*C.int8_t)(unsafe.Pointer(&b.logits[0])), e.ptr()))
+	switch {
+	case rc == 0:
+		return nil
+	case rc == 1:
+		return ErrNoRoom
+	case rc == 2:
+		return ErrAborted
+	case rc == -1:
+		return fmt.Errorf("%w: %s", ErrBatch, oneLine(C.GoString(e.ptr())))
+	default:
+		return fmt.Errorf("%w: code %d %s", ErrDecode, rc, oneLine(C.GoString(e.ptr())))
+	}
+}
+
+// Logits copies row i of the last Decode; nil when that row has none. Its length is the vocabulary's size.
+func (c *Context) Logits(i, vocab int) []float32 {
+	p := C.la_logits(c.c, C.int32_t(i))
+	if p == nil {
+		return nil
+	}
+	return append([]float32(nil), unsafe.Slice((*float32)(unsafe.Pointer(p)), vocab)...)
+}
+
+// SeqRemove drops positions p0 ≤ p < p1 of a sequence (p1 < 0: to its end). False when the model's memory cannot drop a
+// part; a whole sequence can always be dropped.
+func (c *Context) SeqRemove(seq, p0, p1 int) bool {
+	return bool(C.la_seq_rm(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1)))
+}
+
+// SeqCopy makes positions p0 ≤ p < p1 of src part of dst too. Only metadata is copied.
+func (c *Context) SeqCopy(src, dst, p0, p1 int) bool {
+	return bool(C.la_seq_cp(c.c, C.int32_t(src), C.int32_t(dst), C.int32_t(p0), C.int32_t(p1)))
+}
+
+// SeqPosMin is the smallest position that a sequence holds, -1 when it is empty.
+func (c *Context) SeqPosMin(seq int) int { return int(C.la_seq_pos_min(c.c, C.int32_t(seq))) }
+
+// SeqPosMax is the largest position that a sequence holds, -1 when it is empty.
+func (c *Context) SeqPosMax(seq int) int { return int(C.la_seq_pos_max(c.c, C.int32_t(seq))) }
+
+// CanShift reports whether positions can be moved.
+func (c *Context) CanShift() bool { return bool(C.la_can_shift(c.c)) }
+
+// Clear empties every sequence.
+func (c *Context) Clear() { C.la_memory_clear(c.c) }
+
+// SeqState copies the KV state of a sequence out of the context.
+func (c *Context) SeqState(seq int) ([]byte, error) {
+	n := C.la_state_seq_size(c.c, C.int32_t(seq))
+	if n == 0 {
+		return nil, fmt.Errorf("llama: saving sequence %d: no state", seq)
+	}
+	out := make([]byte, n)
+	got := C.la_state_seq_get(c.c, C.int32_t(seq), (*C.uint8_t)(unsafe.Pointer(&out[0])), n)
+	if got == 0 || got > n {
+		return nil, fmt.Errorf("llama: saving sequence %d: refused", seq)
+	}
+	return out[:got], nil
+}
+
+// SetSeqState replaces a sequence by a state that SeqState gave for the same model and cache type. llama.cpp accepts
+// flipped bytes and allocates what a damaged count says: verify the bytes before.
+func (c *Context) SetSeqState(seq int, state []byte) error {
+	if len(state) == 0 {
+		return fmt.Errorf("llama: restoring sequence %d: empty state", seq)
+	}
+	var e errBuf
+	if C.la_state_seq_set(c.c, C.int32_t(seq), (*C.uint8_t)(unsafe.Pointer(&state[0])), C.size_t(len(state)), e.ptr()) == 0 {
+		return e.err(fmt.Sprintf("restoring sequence %d", seq))
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+//go:build cgo && !nollama
+
+package llama
+
+/*
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import "unsafe"
+
+// Sampler picks tokens from logits and keeps the state of grammar and penalties. It belongs to one generation.
+type Sampler struct{ c *C.la_sampler }
+
+// NewSampler builds a sampler; the error names what is wrong with the grammar.
+func NewSampler(m *Model, p SamplerParams) (*Sampler, error) {
+	if m.c == nil {
+		return nil, ErrClosed
+	}
+	cp := C.la_sampler_params{
+		seed: C.uint32_t(p.Seed), temperature: C.float(p.Temperature), top_p: C.float(orOne(p.TopP)), min_p: C.float(p.MinP),
+		repeat_penalty: C.float(orOne(p.RepeatPenalty)), top_k: C.int32_t(p.TopK), repeat_last_n: C.int32_t(p.RepeatLastN),
+		grammar_type: C.int32_t(p.GrammarKind), grammar_lazy: C.bool(p.Lazy),
+	}
+	for _, s := range []struct {
+		text string
+		dst  **C.char
+	}{{p.Grammar, &cp.grammar}, {p.Triggers, &cp.triggers}, {p.Preserved, &cp.preserved}, {p.GenerationPrompt, &cp.generation_prompt}} {
+		if s.text != "" {
+			*s.dst = C.CString(s.text)
+			defer C.free(unsafe.Pointer(*s.dst))
+		}
+	}
+	var e errBuf
+	c := C.la_sampler_new(m.c, cp, e.ptr())
+	if c == nil {
+		return nil, e.err("creating a sampler")
+	}
+	return &Sampler{c: c}, nil
+}
+
+func orOne(v float32) float32 {
+	if v == 0 {
+		return 1
+	}
+	return v
+}
+
+// Close frees the sampler. A second call does nothing.
+func (s *Sampler) Close() {
+	if s.c != nil {
+		C.la_sampler_free(s.c)
+		s.c = nil
+	}
+}
+
+// Sample picks a token from row i of the context's last Decode and accepts it.
+func (s *Sampler) Sample(c *Context, i int) (Token, error) {
+	if s.c == nil {
+		return -1, ErrClosed
+	}
+	var e errBuf
+	t := C.la_sampler_sample(s.c, c.c, C.int32_t(i), e.ptr())
+	if t < 0 {
+		return -1, e.err("sampling")
+	}
+	return Token(t), nil
+}
+
+// SchemaToGrammar turns a JSON schema into GBNF with llama.cpp's converter. Properties keep the order of the schema's
+// text. The grammar allows compact JSON only; strings and arrays that the schema does not bound hold at most maxString
+// characters and maxItems items.
+func SchemaToGrammar(schema []byte, maxString, maxItems int) (string, error) {
+	s := C.CString(string(schema))
+	defer C.free(unsafe.Pointer(s))
+	var e errBuf
+	g := C.la_schema_to_grammar(s, C.int32_t(maxString), C.int32_t(maxItems), e.ptr())
+	if g == nil {
+		return "", e.err("turning a JSON schema into a grammar")
+	}
+	return take(g), nil
+}

@@ -1,0 +1,426 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/llama-agent/llama-agent/engine/llama"
+)
+
+// Finish reasons of a generation, as OpenAI names them.
+const (
+	finishStop   = "stop"
+	finishLength = "length"
+)
+
+// request is one generation on its way through the scheduler. The caller makes it and reads events; the owner goroutine
+// does everything else.
+type request struct {
+	ctx       context.Context
+	prompt    []llama.Token
+	maxTokens int
+	sampling  llama.SamplerParams
+	text      textTracker
+	progress  func(done, total int) // prompt tokens in the KV cache; called by the reader of events
+	events    chan event            // never blocks the owner: it has room for all that can come
+	cancelled atomic.Bool
+	queued    time.Time
+
+	// Owned by the scheduler.
+	sampler sampler
+	seq     int
+	done    int         // prompt tokens in the KV cache
+	next    llama.Token // sampled, not yet decoded; valid when sampled > 0
+	sampled int
+	row     int // row of the current batch whose logits are sampled; -1: none
+	started time.Time
+	first   time.Time
+	usage   Usage
+	piece   []byte
+}
+
+// event is a piece of a reply, the progress of its prompt, or its end.
+type event struct {
+	delta  string
+	done   int // prompt tokens in the KV cache, when > 0
+	end    bool
+	finish string
+	usage  *Usage // of the end
+	err    error
+}
+
+// scheduler owns the context. Its run method is the one goroutine that touches memory, cache and active.
+type scheduler struct {
+	model    model
+	mem      memory
+	cache    *seqCache
+	parallel int
+	now      func() time.Time
+
+	incoming chan *request
+	wake     chan struct{} // a cancellation; capacity 1
+	quit     chan struct{}
+	stopped  chan struct{}
+	stopOnce sync.Once
+
+	waiting []*request
+	active  []*request
+	batch   llama.Batch
+	in      []*request // requests with tokens in the current batch
+
+	kvTokens atomic.Int64 // for Stats
+}
+
+func newScheduler(m model, mem memory, parallel int, now func() time.Time) *scheduler {
+	info := m.Info()
+	return &scheduler{
+		model: m, mem: mem, parallel: parallel, now: now,
+		cache:    newSeqCache(parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
+		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+}
+
+// submit hands a request over. The request's events arrive until one with end set, or never when submit fails.
+func (s *scheduler) submit(r *request) error {
+	select {
+	case s.incoming <- r:
+		return nil
+	case <-s.stopped:
+		return ErrClosed
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+}
+
+// cancel makes the owner drop a request within one micro-batch. Safe from any goroutine.
+func (s *scheduler) cancel(r *request) {
+	r.cancelled.Store(true)
+	s.mem.Abort()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends the owner goroutine and waits for it. Active requests end with ErrClosed.
+func (s *scheduler) stop() {
+	s.stopOnce.Do(func() {
+		close(s.quit)
+		s.mem.Abort()
+	})
+	<-s.stopped
+}
+
+// run is the owner goroutine.
+func (s *scheduler) run() {
+	// llama.cpp's thread pool and GPU back ends keep state per thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(s.stopped)
+	for s.intake() {
+		s.dropCancelled()
+		s.admit()
+		s.tick()
+	}
+	for _, r := range append(s.active, s.waiting...) {
+		s.finish(r, "", ErrClosed)
+	}
+}
+
+// intake takes new requests; it blocks only when there is nothing to compute. False: the engine is closing.
+func (s *scheduler) intake() bool {
+	for {
+		if len(s.active) == 0 && len(s.waiting) == 0 {
+			select {
+			case r := <-s.incoming:
+				s.waiting = append(s.waiting, r)
+			case <-s.wake:
+			case <-s.quit:
+				return false
+			}
+			continue
+		}
+		select {
+		case <-s.quit:
+			return false
+		case r := <-s.incoming:
+			s.waiting = append(s.waiting, r)
+		default:
+			return true
+		}
+	}
+}
+
+func (s *scheduler) dropCancelled() {
+	s.mem.ResetAbort()
+	drop := func(list []*request) []*request {
+		kept := list[:0]
+		for _, r := range list {
+			if r.cancelled.Load() {
+				s.finish(r, "", context.Cause(r.ctx))
+			} else {
+				kept = append(kept, r)
+			}
+		}
+		clear(list[len(kept):])
+		return kept
+	}
+	s.active = drop(s.active)
+	s.waiting = drop(s.waiting)
+}
+
+// admit starts waiting requests, oldest first, as long as their prompts and replies are sure to fit the KV cache.
+func (s *scheduler) admit() {
+	for len(s.waiting) > 0 && len(s.active) < s.parallel {
+		r := s.waiting[0]
+		need := len(r.prompt) + r.maxTokens
+		for _, a := range s.active {
+			need += len(a.prompt) + a.maxTokens
+		}
+		if len(s.active) > 0 && need > s.mem.Size() {
+			return
+		}
+		p, ok := s.cache.place(r.prompt)
+		if !ok {
+			return
+		}
+		s.waiting = s.waiting[1:]
+		if err := s.start(r, p); err != nil {
+			s.finish(r, "", err)
+			continue
+		}
+		s.active = append(s.active, r)
+	}
+}
+
+// start puts a request on its sequence.
+func (s *scheduler) start(r *request, p placement) error {
+	r.started = s.now()
+	r.seq = p.dst
+	dst := &s.cache.seqs[p.dst]
+	switch {
+	case p.src != p.dst:
+		s.mem.SeqRemove(p.dst, 0, -1)
+		dst.tokens = dst.tokens[:0]
+		if p.keep > 0 {
+			if !s.mem.SeqCopy(p.src, p.dst, 0, p.keep) {
+				return fmt.Errorf("engine: copying the cached prefix of %d tokens: refused", p.keep)
+			}
+			dst.tokens = append(dst.tokens, s.cache.seqs[p.src].tokens[:p.keep]...)
+		}
+	case len(dst.tokens) > p.keep:
+		if p.keep == 0 || !s.mem.SeqRemove(p.dst, p.keep, -1) {
+			p.keep = 0
+			s.mem.SeqRemove(p.dst, 0, -1)
+		}
+		dst.tokens = dst.tokens[:p.keep]
+	}
+	dst.busy = true
+	s.cache.touch(p.dst)
+	if p.src != p.dst {
+		s.cache.touch(p.src)
+	}
+	r.done = p.keep
+	r.usage.PromptTokens = len(r.prompt)
+	r.usage.CachedTokens = p.keep
+	r.usage.Queue = r.started.Sub(r.queued)
+	var err error
+	if r.sampler, err = s.model.NewSampler(r.sampling); err != nil {
+		return err
+	}
+	return nil
+}
+
+// tick computes one batch and samples from it.
+func (s *scheduler) tick() {
+	s.fill()
+	if s.batch.Len() == 0 {
+		return
+	}
+	err := s.mem.Decode(&s.batch)
+	switch {
+	case err == nil:
+	case errors.Is(err, llama.ErrAborted):
+		s.resync()
+		return
+	case errors.Is(err, llama.ErrNoRoom):
+		if v := s.cache.evictable(); v >= 0 {
+			s.drop(v)
+			return // the same batch again
+		}
+		// Admission keeps the sum of all calls below the cache's size, so this is a cache that shrank or a bug.
+		s.fail(s.in[len(s.in)-1], fmt.Errorf("engine: no room in the KV cache of %d tokens: %w", s.mem.Size(), err))
+		return
+	default:
+		for _, r := range append([]*request(nil), s.in...) {
+			s.fail(r, fmt.Errorf("engine: %w", err))
+		}
+		return
+	}
+	for _, r := range s.in {
+		s.advance(r)
+	}
+	for _, r := range s.in {
+		if r.row >= 0 {
+			s.sample(r)
+		}
+	}
+	s.kvTokens.Store(int64(s.cache.cachedTokens()))
+}
+
+// fill builds the batch: first the sampled tokens of all generations, then prompt chunks, oldest request first.
+func (s *scheduler) fill() {
+	s.batch.Reset()
+	s.in = s.in[:0]
+	room := s.mem.BatchSize()
+	for _, r := range s.active {
+		r.row = -1
+		if r.done == len(r.prompt) && room > 0 {
+			r.row = s.batch.Add(r.next, len(s.cache.seqs[r.seq].tokens), r.seq, true)
+			s.in = append(s.in, r)
+			room--
+		}
+	}
+	for _, r := range s.active {
+		n := min(len(r.prompt)-r.done, prefillChunk, room)
+		if n <= 0 {
+			continue
+		}
+		for i := r.done; i < r.done+n; i++ {
+			last := i == len(r.prompt)-1
+			row := s.batch.Add(r.prompt[i], i, r.seq, last)
+			if last {
+				r.row = row
+			}
+		}
+		s.in = append(s.in, r)
+		room -= n
+	}
+}
+
+// advance notes what the batch added to a request's sequence.
+func (s *scheduler) advance(r *request) {
+	seq := &s.cache.seqs[r.seq]
+	if r.done == len(r.prompt) {
+		seq.tokens = append(seq.tokens, r.next)
+		return
+	}
+	end := s.mem.SeqPosMax(r.seq) + 1
+	seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
+	r.usage.EvaluatedTokens += end - r.done
+	r.done = end
+	r.post(event{done: r.done})
+}
+
+// resync repairs the bookkeeping after an abort: only the positions that a sequence reports are there.
+func (s *scheduler) resync() {
+	for _, r := range s.in {
+		seq := &s.cache.seqs[r.seq]
+		end := s.mem.SeqPosMax(r.seq) + 1
+		switch {
+		case r.done < len(r.prompt) && end > r.done && end <= len(r.prompt):
+			// Positions of the chunk that were finished. Its last token is dropped again when its logits are lost.
+			end = min(end, len(r.prompt)-1)
+			s.mem.SeqRemove(r.seq, end, -1)
+			if end > r.done {
+				seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
+				r.usage.EvaluatedTokens += end - r.done
+				r.done = end
+			}
+		case end > len(seq.tokens):
+			s.mem.SeqRemove(r.seq, len(seq.tokens), -1)
+		}
+	}
+}
+
+// sample takes the next token of a request and ends it when it is over.
+func (s *scheduler) sample(r *request) {
+	t, err := r.sampler.Sample(r.row)
+	if err != nil {
+		s.fail(r, fmt.Errorf("engine: %w", err))
+		return
+	}
+	if r.sampled == 0 {
+		r.first = s.now()
+		r.usage.Prefill = r.first.Sub(r.started)
+		r.usage.TTFT = r.first.Sub(r.queued)
+	}
+	if s.model.IsEOG(t) {
+		s.end(r, finishStop)
+		return
+	}
+	r.sampled++
+	r.usage.CompletionTokens++
+	r.next = t
+	r.piece = s.model.AppendPiece(r.piece[:0], t, r.sampling.Preserved != "")
+	if delta := r.text.push(r.piece); delta != "" {
+		r.post(event{delta: delta})
+	}
+	switch {
+	case r.text.stopped:
+		s.end(r, finishStop)
+	case r.sampled >= r.maxTokens:
+		s.end(r, finishLength)
+	}
+}
+
+// end finishes a request that came to its end and keeps its sequence for later prompts.
+func (s *scheduler) end(r *request, finish string) {
+	if rest := r.text.flush(); rest != "" {
+		r.post(event{delta: rest})
+	}
+	s.remove(r)
+	s.finish(r, finish, nil)
+}
+
+// fail ends a request with an error. Its sequence is emptied: after a failed decode nobody knows what it holds.
+func (s *scheduler) fail(r *request, err error) {
+	s.remove(r)
+	seq := r.seq
+	s.finish(r, "", err)
+	s.drop(seq)
+}
+
+func (s *scheduler) remove(r *request) {
+	for i, a := range s.active {
+		if a == r {
+			s.active = append(s.active[:i], s.active[i+1:]...)
+			return
+		}
+	}
+}
+
+// drop empties a sequence.
+func (s *scheduler) drop(seq int) {
+	s.mem.SeqRemove(seq, 0, -1)
+	s.cache.seqs[seq].tokens = nil
+}
+
+// finish frees what a request holds and sends its last event.
+func (s *scheduler) finish(r *request, reason string, err error) {
+	if r.sampler != nil {
+		r.sampler.Close()
+		r.sampler = nil
+	}
+	if !r.started.IsZero() {
+		s.cache.seqs[r.seq].busy = false
+		s.cache.touch(r.seq)
+		if !r.first.IsZero() {
+			r.usage.Decode = s.now().Sub(r.first)
+		}
+	}
+	r.events <- event{end: true, finish: reason, usage: &r.usage, err: err}
+}
+
+// post sends an event; room for every delta and the end is reserved, so only progress can be left out.
+func (r *request) post(e event) {
+	if e.done > 0 && len(r.events) > cap(r.events)/2 {
+		return
+	}
+	r.events <- e
+}

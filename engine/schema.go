@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Bounds for schemas that set none. The string bound is below the repetition that llama.cpp's grammar parser allows.
+const (
+	maxStringRunes = 1000
+	maxArrayItems  = 32
+)
+
+// metaSchema is the key of CallOptions.Metadata that holds the schema of a reply, a json.RawMessage.
+const metaSchema = "json_schema"
+
+// WithSchema constrains a reply to compact JSON of a schema. Properties are written in the schema's order; the root must
+// be an object or an array. A model behind another llms.Model than this package's may ignore it.
+func WithSchema(schema json.RawMessage) llms.CallOption { return withMeta(metaSchema, schema) }
+
+// metaProgress is the key of CallOptions.Metadata that holds a func(done, total int).
+const metaProgress = "prefill_progress"
+
+// WithProgress reports the prefill: done of total prompt tokens are in the KV cache. fn runs on the caller's goroutine.
+func WithProgress(fn func(done, total int)) llms.CallOption { return withMeta(metaProgress, fn) }
+
+func withMeta(key string, v any) llms.CallOption {
+	return func(o *llms.CallOptions) {
+		meta := make(map[string]any, len(o.Metadata)+1)
+		for k, old := range o.Metadata {
+			meta[k] = old
+		}
+		meta[key] = v
+		o.Metadata = meta
+	}
+}
+
+// grammarCache keeps the grammars of schemas. An agent uses a few dozen.
+type grammarCache struct {
+	mu   sync.Mutex
+	gbnf map[string]string
+}
+
+const grammarCacheSize = 256
+
+func (c *grammarCache) get(m model, schema string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g, ok := c.gbnf[schema]; ok {
+		return g, nil
+	}
+	g, err := m.SchemaToGrammar([]byte(schema), maxStringRunes, maxArrayItems)
+	if err != nil {
+		return "", &SchemaError{Schema: shorten(schema, 120), Err: err}
+	}
+	if c.gbnf == nil || len(c.gbnf) >= grammarCacheSize {
+		c.gbnf = map[string]string{}
+	}
+	c.gbnf[schema] = g
+	return g, nil
+}
+
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// textTracker turns the bytes of sampled tokens into text and decides when a reply ends. It holds back what may still
+// become part of a character or of a stop word, so that the deltas it gives out, joined, are always the final text.
+type textTracker struct {
+	stops   []string
+	json    *jsonEnd // nil: the reply is not constrained to one JSON object
+	pending []byte   // not yet given out
+	stopped bool
+}
+
+// push adds bytes and returns the text that is now certain. After stopped is set nothing more may be pushed.
+func (t *textTracker) push(piece []byte) string {
+	if t.json != nil {
+		if n, end := t.json.push(piece); end {
+			piece = piece[:n]
+			t.stopped = true
+		}
+	}
+	t.pending = append(t.pending, piece...)
+	if i, ok := firstStop(t.pending, t.stops); ok {
+		t.pending = t.pending[:i]
+		t.stopped = true
+	}
+	if t.stopped {
+		return t.flush()
+	}
+	keep := max(stopHold(t.pending, t.stops), runeHold(t.pending))
+	return t.take(len(t.pending) - keep)
+}
+
+// flush gives out the rest; the bytes of an unfinished character at its end are dropped.
+func (t *textTracker) flush() string {
+	out := t.take(len(t.pending) - runeHold(t.pending))
+	t.pending = nil
+	return out
+}
+
+func (t *textTracker) take(n int) string {
+	out := strings.ToValidUTF8(string(t.pending[:n]), "\uFFFD")
+	t.pending = append(t.pending[:0], t.pending[n:]...)
+	return out
+}
+
+// firstStop finds the earliest stop word.
+func firstStop(text []byte, stops []string) (int, bool) {
+	at := -1
+	for _, s := range stops {
+		if s == "" {
+			continue
+		}
+		if i := strings.Index(string(text), s); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	return at, at >= 0
+}
+
+// stopHold is the length of the longest end of text that begins a stop word.
+func stopHold(text []byte, stops []string) int {
+	hold := 0
+	for _, s := range stops {
+		for n := min(len(s)-1, len(text)); n > hold; n-- {
+			if strings.HasPrefix(s, string(text[len(text)-n:])) {
+				hold = n
+				break
+			}
+		}
+	}
+	return hold
+}
+
+// runeHold is the number of bytes at the end of text that begin a character without finishing it.
+func runeHold(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		b := text[len(text)-n]
+		if utf8.RuneStart(b) {
+			if b >= utf8.RuneSelf && !utf8.FullRune(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// jsonEnd finds the end of one JSON object or array. A grammar only allows the end-of-generation token after it; seeing
+// the end here saves the decode that would sample that token.
+type jsonEnd struct {
+	depth         int
+	inString, esc bool
+}
+
+// push reads bytes; when the value ends among them, n is the number of bytes up to and with its end.
+func (j *jsonEnd) push(b []byte) (n int, end bool) {
+	for i, c := range b {
+		switch {
+		case j.esc:
+			j.esc = false
+		case j.inString:
+			switch c {
+			case '\\':
+				j.esc = true
+			case '"':
+				j.inString = false
+			}
+		case c == '"':
+			j.inString = true
+		case c == '{' || c == '[':
+			j.depth++
+		case c == '}' || c == ']':
+			if j.depth--; j.depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(b), false
+}
