@@ -101,7 +101,7 @@ func describeSyntax(text []byte, syntax *json.SyntaxError) string {
 	return fmt.Sprintf("the arguments are not valid JSON: %s, at %s", reason, excerpt(text, at))
 }
 
-// excerpt quotes up to 20 characters on both sides of a position.
+// excerpt shows up to 20 characters on both sides of a position, between backquotes; line ends become visible.
 func excerpt(text []byte, at int) string {
 	const span = 20
 	from, to := max(0, at-span), min(len(text), at+span)
@@ -111,14 +111,14 @@ func excerpt(text []byte, at int) string {
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	quoted := string(text[from:to])
+	quoted := strings.NewReplacer("\n", "␊", "\r", "␍").Replace(string(text[from:to]))
 	if from > 0 {
 		quoted = "…" + quoted
 	}
 	if to < len(text) {
 		quoted += "…"
 	}
-	return strconv.Quote(quoted)
+	return "`" + quoted + "`"
 }
 
 func describeNonObject(text []byte) string {

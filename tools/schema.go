@@ -88,6 +88,10 @@ func schemaFor(t reflect.Type) (*jsonschema.Schema, []string, error) {
 		if property == nil {
 			return nil, nil, fmt.Errorf("field %s of %s needs a json tag with a name", field.Name, t)
 		}
+		if i := slices.Index(property.Types, "null"); i >= 0 && len(property.Types) == 2 {
+			// A pointer only tells "not given" from zero.
+			property.Type, property.Types = property.Types[1-i], nil
+		}
 		isCore, err := applyTag(property, field.Tag.Get("arg"))
 		if err != nil {
 			return nil, nil, fmt.Errorf("field %s of %s: %w", field.Name, t, err)

@@ -1,0 +1,219 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/llama-agent/llama-agent/tools/internal/readdb"
+)
+
+// SQLiteOptions configure the SQLite tools. Zero fields take the defaults.
+type SQLiteOptions struct {
+	// Workspace is the folder that paths are relative to. It is required.
+	Workspace string
+	// AllowedRoots are the folders that may be read, absolute or relative to the workspace; by default the workspace.
+	AllowedRoots []string
+	MaxRows      int           // the most that a query returns; 100
+	MaxChars     int           // of all values of a query, in characters; 300000
+	Timeout      time.Duration // of one call; 10 s
+}
+
+func (o SQLiteOptions) withDefaults() SQLiteOptions {
+	o.MaxRows = cmp.Or(o.MaxRows, 100)
+	o.MaxChars = cmp.Or(o.MaxChars, 300_000)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	return o
+}
+
+// SQLite returns the tools describe_sqlite_table and query_sqlite. They open a database for each call, for reading, and
+// make no files beside it.
+func SQLite(options SQLiteOptions) []Tool {
+	options = options.withDefaults()
+	w := newWorkspace(options.Workspace, options.AllowedRoots)
+	return []Tool{describeTool(w, options), queryTool(w, options)}
+}
+
+// A database is an open connection and what it needs to be thrown away with it.
+type database struct {
+	*readdb.Conn
+	target target
+	copied string // folder of a private copy, or ""
+}
+
+// maxCopiedDatabase bounds the private copy of a database whose write-ahead log cannot be read in place.
+const maxCopiedDatabase = 1 << 30
+
+// openDatabase opens the SQLite file a model named. Other files are refused with the tool that is for them.
+func (w *workspace) openDatabase(path string) (*database, *Error) {
+	t, problem := w.resolve(path)
+	if problem != nil {
+		return nil, problem
+	}
+	if t.info.IsDir() {
+		return nil, &Error{
+			Kind:    KindWrongKind,
+			Message: fmt.Sprintf("%q is a folder, not a database", t.show),
+			Fix:     fmt.Sprintf("use list_files with pattern %q to find the database", joinShown(t.show, "**")),
+		}
+	}
+	head, err := t.head()
+	if err != nil {
+		return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("opening %q: %s", t.show, plainReason(err))}
+	}
+	switch kind := sniff(head); kind.name {
+	case "sqlite", "empty":
+	case "text":
+		return nil, &Error{
+			Kind:    KindWrongKind,
+			Message: fmt.Sprintf("%q is a text file, not a SQLite database", t.show),
+			Fix:     fmt.Sprintf("use read_file or search_file with file_path %q", t.show),
+		}
+	default:
+		return nil, &Error{
+			Kind:    KindWrongKind,
+			Message: fmt.Sprintf("%q is not a SQLite database: its type is %s", t.show, kind.mime),
+			Fix:     "use list_files to find the database",
+		}
+	}
+	db, err := t.openDatabase(head)
+	if err != nil {
+		return nil, openFailed(t, err)
+	}
+	return db, nil
+}
+
+func (t target) head() ([]byte, error) {
+	f, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readHead(f)
+}
+
+// openDatabase opens a database so that nothing is created beside it. In WAL mode SQLite wants to create its -shm file,
+// so a database without a log is opened as immutable, and one with a log but without -shm is read from a private copy.
+func (t target) openDatabase(head []byte) (*database, error) {
+	const walVersionAt, wal = 19, 2
+	if len(head) <= walVersionAt || head[walVersionAt] != wal {
+		return t.connect(t.real, false, "")
+	}
+	log, err := os.Stat(t.real + "-wal")
+	if err != nil || log.Size() == 0 {
+		return t.connect(t.real, true, "")
+	}
+	if _, err := os.Stat(t.real + "-shm"); err == nil {
+		db, err := t.connect(t.real, false, "")
+		if err == nil {
+			if err = db.probe(); err == nil {
+				return db, nil
+			}
+			err = errors.Join(err, db.Close())
+		}
+		if problem, ok := errors.AsType[*readdb.Error](err); !ok || problem.Primary() != readdb.CantOpen && problem.Primary() != readdb.ReadOnly {
+			return nil, err
+		}
+	}
+	return t.copyDatabase()
+}
+
+func (t target) connect(path string, immutable bool, copied string) (*database, error) {
+	conn, err := readdb.Open(path, immutable)
+	if err != nil {
+		return nil, err
+	}
+	return &database{Conn: conn, target: t, copied: copied}, nil
+}
+
+// probe reads the schema, which is when SQLite opens the log.
+func (d *database) probe() error {
+	rows, err := d.Query(context.Background(), "SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return err
+	}
+	_, err = rows.Next()
+	return errors.Join(err, rows.Close())
+}
+
+func (t target) copyDatabase() (*database, error) {
+	if t.info.Size() > maxCopiedDatabase {
+		return nil, fmt.Errorf("it has unfinished changes in its write-ahead log, and is too large to copy (%s)", byteSize(t.info.Size()))
+	}
+	dir, err := os.MkdirTemp("", "llama-agent-db-")
+	if err != nil {
+		return nil, err
+	}
+	// The log goes first: a page that is moved into the database in between is then in both.
+	to := filepath.Join(dir, "copy.db")
+	err = copyFile(t.real+"-wal", to+"-wal")
+	if err == nil {
+		err = copyFile(t.real, to)
+	}
+	var db *database
+	if err == nil {
+		to, err = filepath.EvalSymlinks(to)
+	}
+	if err == nil {
+		db, err = t.connect(to, false, dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return db, nil
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// Close closes the connection and removes the private copy.
+func (d *database) Close() error {
+	err := d.Conn.Close()
+	if d.copied != "" {
+		err = errors.Join(err, os.RemoveAll(d.copied))
+	}
+	return err
+}
+
+func openFailed(t target, err error) *Error {
+	out := &Error{Kind: KindFailed, Message: fmt.Sprintf("opening database %q: %v", t.show, err)}
+	if problem, ok := errors.AsType[*readdb.Error](err); ok {
+		switch problem.Primary() {
+		case readdb.Corrupt, readdb.NotADB:
+			out.Fix = "the file is damaged; tell the user"
+		case readdb.Busy:
+			out.Fix = "another program has locked it; try again later"
+		}
+	}
+	return out
+}
+
+// sqliteInsteadOfText refuses a database where text is wanted, and names its tables.
+func sqliteInsteadOfText(ctx context.Context, t target) *Error {
+	out := &Error{
+		Kind:    KindWrongKind,
+		Message: fmt.Sprintf("%q is a SQLite database, not a text file", t.show),
+		Fix:     fmt.Sprintf("use query_sqlite with db_path %q", t.show),
+	}
+	if tables := tableNames(ctx, t); len(tables) > 0 {
+		out.Message += "; its tables are " + listNames(tables, 20)
+		out.Data = map[string]any{"tables": tables}
+	}
+	return out
+}
