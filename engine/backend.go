@@ -25,6 +25,7 @@ type memory interface {
 	SeqCopy(src, dst, p0, p1 int) bool
 	SeqPosMax(seq int) int
 	Clear()
+	SetThreads(single, batch int)
 	Abort()
 	ResetAbort()
 	Size() int

@@ -74,7 +74,7 @@ func newEngine(c Config, m model, mem memory, free func()) (*Engine, error) {
 	if !caps.Explicit {
 		c.Logger.Warn("the model brings no chat template; ChatML is used", "model", c.ModelPath)
 	}
-	e := &Engine{cfg: c, model: m, free: free, caps: caps, control: controlSpellings(m), sched: newScheduler(m, mem, c.Parallel, c.Now)}
+	e := &Engine{cfg: c, model: m, free: free, caps: caps, control: controlSpellings(m), sched: newScheduler(m, mem, c)}
 	go e.sched.run()
 	return e, nil
 }

@@ -135,6 +135,7 @@ func (e *Engine) constrain(c *call, req llama.ChatRequest) error {
 		c.req.GrammarKind = llama.GrammarOutputFormat
 		if native {
 			c.req.GrammarKind = llama.GrammarToolCalls
+			c.req.Grammar = requireCall(c.req.Grammar)
 		}
 	case schema != "":
 		g, err := e.grammar.get(e.model, schema)

@@ -61,6 +61,7 @@ type scheduler struct {
 	cache    *seqCache
 	parallel int
 	now      func() time.Time
+	governor *threadGovernor
 
 	incoming chan *request
 	wake     chan struct{} // a cancellation; capacity 1
@@ -76,11 +77,12 @@ type scheduler struct {
 	kvTokens atomic.Int64 // for Stats
 }
 
-func newScheduler(m model, mem memory, parallel int, now func() time.Time) *scheduler {
+func newScheduler(m model, mem memory, c Config) *scheduler {
 	info := m.Info()
 	return &scheduler{
-		model: m, mem: mem, parallel: parallel, now: now,
-		cache:    newSeqCache(parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
+		model: m, mem: mem, parallel: c.Parallel, now: c.Now,
+		cache:    newSeqCache(c.Parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
+		governor: newThreadGovernor(c.Threads),
 		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
@@ -242,7 +244,12 @@ func (s *scheduler) tick() {
 	if s.batch.Len() == 0 {
 		return
 	}
+	s.mem.SetThreads(s.governor.threads, s.governor.batchThreads(s.batch.Len()))
+	began := time.Now()
 	err := s.mem.Decode(&s.batch)
+	if err == nil && s.batch.Len() == 1 {
+		s.governor.observe(time.Since(began), time.Now())
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, llama.ErrAborted):

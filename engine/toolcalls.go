@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/engine/llama"
@@ -41,6 +42,13 @@ func (e *Engine) addTools(req *llama.ChatRequest, opts llms.CallOptions) (toolMo
 	req.Schema, err = structuredSchema(tools, choice)
 	return toolsStructured, err
 }
+
+// freeText is the part of the root rule by which common lets a model write any text before a call that is required.
+var freeText = regexp.MustCompile(`(?m)^(root ::= .*?)until-\d+\? (tool-calls?)$`)
+
+// requireCall makes the reply begin with the call. Small models otherwise write the call as prose, never get to the real
+// one and end at the token limit.
+func requireCall(grammar string) string { return freeText.ReplaceAllString(grammar, "$1$2") }
 
 // offeredTools reads tools and choice; no tools come back when the choice is "none".
 func offeredTools(opts llms.CallOptions) (tools []llama.ChatTool, choice string, err error) {

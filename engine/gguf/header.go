@@ -169,7 +169,7 @@ func (h *header) readTokens(r *reader, count uint64) {
 	var first, second maphash.Hash
 	first.SetSeed(maphash.MakeSeed())
 	second.SetSeed(maphash.MakeSeed())
-	var sums [][2]uint64
+	sums := make([][2]uint64, 0, min(count, uint64(r.size-r.off)/8)) // a token takes 8 bytes or more
 	p := make([]byte, maxTokenBytes)
 	for range count {
 		n := r.stringLength("a token")

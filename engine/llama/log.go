@@ -41,17 +41,14 @@ func la_go_log(level C.int, text *C.char) {
 	logger.Log(context.Background(), slogLevel(int(level)), line, "source", "llama.cpp")
 }
 
-// slogLevel maps ggml_log_level: 1 debug, 2 info, 3 warn, 4 error, 5 continuation of the last line. llama.cpp's info is
-// our debug: hundreds of lines a model load.
+// slogLevel maps ggml_log_level: 1 debug, 2 info, 3 warn, 4 error, 5 continuation of the last line. Whatever fails also
+// comes back as an error of the call, and an abort that was asked for is logged as several errors, so that llama.cpp's
+// own lines are only of use to somebody who looks for the cause of something.
 func slogLevel(level int) slog.Level {
-	switch level {
-	case 4:
-		return slog.LevelError
-	case 3:
-		return slog.LevelWarn
-	default:
-		return slog.LevelDebug
+	if level == 4 {
+		return slog.LevelInfo
 	}
+	return slog.LevelDebug
 }
 
 // oneLine makes a message of several lines one line.

@@ -301,6 +301,7 @@ void la_context_free(la_context * c) {
     delete c;
 }
 
+void la_set_threads(la_context * c, int32_t single, int32_t batch) { llama_set_n_threads(c->ctx, single, batch); }
 uint32_t la_n_ctx(la_context * c) { return llama_n_ctx(c->ctx); }
 uint32_t la_n_batch(la_context * c) { return llama_n_batch(c->ctx); }
 uint32_t la_n_seq_max(la_context * c) { return c->n_seq_max; }

@@ -75,6 +75,9 @@ typedef struct la_context_params {
 
 la_context * la_context_new(la_model * m, la_context_params p, char * err);
 void la_context_free(la_context * c);
+// la_set_threads changes the number of threads for batches of one token and of several; at most the n_threads of
+// la_context_params.
+void la_set_threads(la_context * c, int32_t single, int32_t batch);
 uint32_t la_n_ctx(la_context * c);
 uint32_t la_n_batch(la_context * c);
 uint32_t la_n_seq_max(la_context * c);
