@@ -48,7 +48,9 @@ func (c *Context) Close() {
 
 // SetThreads changes the number of threads that compute batches of one token and larger ones, up to
 // ContextParams.Threads.
-func (c *Context) SetThreads(single, batch int) { C.la_set_threads(c.c, C.int32_t(single), C.int32_t(batch)) }
+func (c *Context) SetThreads(single, batch int) {
+	C.la_set_threads(c.c, C.int32_t(single), C.int32_t(batch))
+}
 
 // Size is the number of KV cells, which llama.cpp may have rounded up.
 func (c *Context) Size() int { return int(C.la_n_ctx(c.c)) }
