@@ -34,6 +34,11 @@ type (
 		Call     Call
 		Replayed bool // the tool ran before the task was stopped, and not again
 	}
+	// PromptRead tells how many tokens of a prompt a local model has taken in.
+	PromptRead struct {
+		Node        string
+		Done, Total int
+	}
 	// ModelReplied tells what one model call cost.
 	ModelReplied struct {
 		Node     string
@@ -57,6 +62,7 @@ func (StepStarted) event()   {}
 func (StepFinished) event()  {}
 func (CallStarted) event()   {}
 func (CallFinished) event()  {}
+func (PromptRead) event()    {}
 func (ModelReplied) event()  {}
 func (AnswerStarted) event() {}
 func (AnswerDelta) event()   {}

@@ -2,12 +2,12 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/llama-agent/llama-agent/engine"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/templates"
 )
@@ -136,7 +136,12 @@ func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r 
 		options = append(options, llms.WithTemperature(*t))
 	}
 	if r.form != nil {
-		options = append(options, withSchema(r.form.schema))
+		options = append(options, engine.WithSchema(r.form.schema))
+	}
+	if _, local := w.model.(tokenCounter); local {
+		options = append(options, engine.WithProgress(func(done, total int) {
+			w.emit(ctx, PromptRead{Node: w.node, Done: done, Total: total})
+		}))
 	}
 	var stream *answerStream
 	if r.stream {
@@ -150,7 +155,6 @@ func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r 
 		return modelReply{}, &modelError{fmt.Errorf("asking the model: %w", err)}
 	}
 	reply := modelReply{Usage: usageOf(response)}
-	reply.Usage.ModelCalls = 1
 	if len(response.Choices) > 0 && response.Choices[0] != nil {
 		reply.Text = strings.ToValidUTF8(response.Choices[0].Content, "\uFFFD")
 		reply.Cut = wasCut(response.Choices[0].StopReason)
@@ -267,37 +271,16 @@ func runeSize(first byte) int {
 	}
 }
 
-// withSchema asks a model that is able to for a reply that fits a JSON schema.
-func withSchema(schema json.RawMessage) llms.CallOption {
-	return func(o *llms.CallOptions) {
-		metadata := map[string]any{"json_schema": schema}
-		for k, v := range o.Metadata {
-			metadata[k] = v
-		}
-		o.Metadata = metadata
-	}
-}
-
-// usageOf reads the counts that models report with a reply.
+// usageOf reads what a model reports of a call.
 func usageOf(response *llms.ContentResponse) Usage {
 	if len(response.Choices) == 0 || response.Choices[0] == nil {
-		return Usage{}
+		return Usage{ModelCalls: 1}
 	}
-	info := response.Choices[0].GenerationInfo
-	count := func(name string) int {
-		switch n := info[name].(type) {
-		case int:
-			return n
-		case int64:
-			return int(n)
-		case float64:
-			return int(n)
-		}
-		return 0
+	u := engine.UsageOf(response)
+	return Usage{
+		ModelCalls: 1, PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens,
+		CompletionTokens: u.CompletionTokens, ForcedTokens: u.ForcedTokens, DraftedTokens: u.DraftedTokens,
+		AcceptedTokens: u.AcceptedTokens, PrefillMS: u.Prefill.Milliseconds(), DecodeMS: u.Decode.Milliseconds(),
+		TTFTMS: u.TTFT.Milliseconds(),
 	}
-	u := Usage{
-		PromptTokens: count("PromptTokens"), CachedTokens: count("PromptCachedTokens"), CompletionTokens: count("CompletionTokens"),
-	}
-	u.EvaluatedTokens = u.PromptTokens - u.CachedTokens
-	return u
 }

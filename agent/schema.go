@@ -62,11 +62,11 @@ func oneOf(values ...string) *jsonschema.Schema {
 	return s
 }
 
-func text(minRunes, maxRunes int) *jsonschema.Schema {
+func boundedText(minRunes, maxRunes int) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MinLength: &minRunes, MaxLength: &maxRunes}
 }
 
-func list(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.Schema {
+func boundedList(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: items, MinItems: &minItems, MaxItems: &maxItems}
 }
 
@@ -75,16 +75,16 @@ func list(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.Schema {
 // with the names before it.
 func planForm(names []string, limits Limits) (*form, error) {
 	plan := func(tool *jsonschema.Schema) *jsonschema.Schema {
-		step := object(property{"do", text(1, limits.MaxTextRunes)}, property{"tool", tool})
-		return object(property{"steps", list(step, 1, limits.MaxPlanSteps)})
+		step := object(property{"do", boundedText(1, limits.MaxTextRunes)}, property{"tool", tool})
+		return object(property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
 	}
-	return newForm(plan(oneOf(append(slices.Clone(names), NoTool)...)), plan(text(1, limits.MaxTextRunes)))
+	return newForm(plan(oneOf(append(slices.Clone(names), NoTool)...)), plan(boundedText(1, limits.MaxTextRunes)))
 }
 
 // choiceForm asks for one tool, or none. As in a plan, any name is accepted.
 func choiceForm(names []string, limits Limits) (*form, error) {
 	choice := func(tool *jsonschema.Schema) *jsonschema.Schema { return object(property{"tool", tool}) }
-	return newForm(choice(oneOf(append(slices.Clone(names), NoTool)...)), choice(text(1, limits.MaxTextRunes)))
+	return newForm(choice(oneOf(append(slices.Clone(names), NoTool)...)), choice(boundedText(1, limits.MaxTextRunes)))
 }
 
 // maxMissing is how many missing things a review may name.
@@ -95,8 +95,8 @@ func reviewForm(limits Limits) (*form, error) {
 	review := func() *jsonschema.Schema {
 		return object(
 			property{"decision", oneOf(string(DecisionDone), string(DecisionContinue), string(DecisionFailed))},
-			property{"missing", list(text(1, limits.MaxTextRunes), 0, maxMissing)},
-			property{"reason", text(0, limits.MaxTextRunes)},
+			property{"missing", boundedList(boundedText(1, limits.MaxTextRunes), 0, maxMissing)},
+			property{"reason", boundedText(0, limits.MaxTextRunes)},
 		)
 	}
 	return newForm(review(), review())

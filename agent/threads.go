@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/llama-agent/llama-agent/graph"
@@ -86,7 +87,7 @@ func (r *Runner) History(ctx context.Context, thread string) iter.Seq2[Boundary,
 				return
 			}
 			b := Boundary{
-				ID: s.Checkpoint.ID, Step: s.Checkpoint.Step, Nodes: s.Checkpoint.Nodes, Next: s.Next,
+				ID: s.Checkpoint.ID, Step: s.Checkpoint.Step, Nodes: withoutStart(s.Checkpoint.Nodes), Next: s.Next,
 				Status: statusChannel.Get(s.State), Time: s.Checkpoint.Time, Bytes: s.Checkpoint.Bytes, State: s.State,
 			}
 			if !yield(b, nil) {
@@ -94,6 +95,11 @@ func (r *Runner) History(ctx context.Context, thread string) iter.Seq2[Boundary,
 			}
 		}
 	}
+}
+
+// withoutStart leaves out the start of the graph, which is no node of the agent.
+func withoutStart(nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n == graph.Start })
 }
 
 // threadBytes is what a thread stores, 0 when the saver does not tell.

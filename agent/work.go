@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/llama-agent/llama-agent/engine"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/tools"
 )
@@ -209,6 +210,8 @@ func failureOf(node string, err error) *Failure {
 	} else if _, ok := errors.AsType[*ReplyError](err); ok {
 		kind = KindInvalidReply
 	} else if _, ok := errors.AsType[*ContextError](err); ok {
+		kind = KindContext
+	} else if _, ok := errors.AsType[*engine.ContextError](err); ok {
 		kind = KindContext
 	} else if errors.Is(err, graph.ErrOutcomeUnknown) {
 		kind = KindOutcomeUnknown
