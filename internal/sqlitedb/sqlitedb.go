@@ -1,0 +1,331 @@
+// Package sqlitedb opens the SQLite files of this program in one way: write-ahead log, a wait for locks on every connection,
+// foreign keys, one writer and several readers, numbered migrations, and errors that name the file.
+//
+// It knows nothing about what the files hold.
+package sqlitedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the "sqlite" driver
+)
+
+// Synchronous says how far a commit goes before it returns; see https://www.sqlite.org/pragma.html#pragma_synchronous.
+type Synchronous string
+
+// The levels of durability in write-ahead-log mode. After the crash of a process none of them loses a commit.
+const (
+	Full   Synchronous = "FULL"   // a power failure loses nothing
+	Normal Synchronous = "NORMAL" // a power failure may lose the last commits, never the database
+	Off    Synchronous = "OFF"    // a power failure may damage the database
+)
+
+// Options configure a database. The zero value works for a database without migrations.
+type Options struct {
+	Synchronous Synchronous   // default [Full]
+	BusyTimeout time.Duration // longest wait for another process's lock, default 10 s
+	ReadOnly    bool          // open an existing file for reading; no file is created or migrated
+	Readers     int           // connections for reading, default 4
+
+	// Migrations holds files named NNNNN_name.sql in goose's form ("-- +goose Up", "-- +goose Down") at its root. They are
+	// applied in order; a database that has more of them is refused with [ErrNewer].
+	Migrations fs.FS
+}
+
+func (o Options) withDefaults() Options {
+	if o.Synchronous == "" {
+		o.Synchronous = Full
+	}
+	if o.BusyTimeout == 0 {
+		o.BusyTimeout = 10 * time.Second
+	}
+	if o.Readers == 0 {
+		o.Readers = 4
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Synchronous != Full && o.Synchronous != Normal && o.Synchronous != Off:
+		return fmt.Errorf("synchronous is %q; it must be FULL, NORMAL or OFF", o.Synchronous)
+	case o.BusyTimeout < 0:
+		return fmt.Errorf("the busy timeout is %v; it must not be negative", o.BusyTimeout)
+	case o.Readers < 0:
+		return fmt.Errorf("the number of readers is %d; it must not be negative", o.Readers)
+	}
+	return nil
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	Read  *sql.DB // pool of connections that refuse to write
+	Write *sql.DB // one connection; its transactions take the write lock when they begin. Read when opened for reading
+
+	path string
+	opts Options
+}
+
+// Open opens the database file at path, creating it and its folder when they don't exist. Any character may be part of path.
+// Errors are those of [DB.Err].
+func Open(ctx context.Context, path string, opts Options) (*DB, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("opening database %q: %w", path, err)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening database %q: %w", path, err)
+	}
+	db := &DB{path: abs, opts: opts}
+	if opts.ReadOnly {
+		err = db.openReadOnly(ctx)
+	} else {
+		err = db.openReadWrite(ctx)
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, db.Err("opening", err)
+	}
+	return db, nil
+}
+
+// Path returns the absolute path of the file.
+func (db *DB) Path() string { return db.path }
+
+func (db *DB) openReadWrite(ctx context.Context) (err error) {
+	if err := os.MkdirAll(filepath.Dir(db.path), 0o755); err != nil {
+		return err
+	}
+	// The file may hold prompts and results: only its owner may read it.
+	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if db.Write, err = sql.Open("sqlite", db.dsn(db.writeParams())); err != nil {
+		return err
+	}
+	db.Write.SetMaxOpenConns(1)
+	if err := db.prepare(ctx); err != nil {
+		return err
+	}
+	if db.Read, err = sql.Open("sqlite", db.dsn(db.readParams())); err != nil {
+		return err
+	}
+	db.Read.SetMaxOpenConns(db.opts.Readers)
+	db.Read.SetMaxIdleConns(db.opts.Readers)
+	return nil
+}
+
+// prepare brings a new file into write-ahead-log mode and applies migrations. Processes that open the same new file at once
+// step on each other's toes in both: SQLite doesn't wait for locks when it changes the mode, and migrations find tables that
+// weren't there a moment ago. The loser tries again and finds the work done.
+func (db *DB) prepare(ctx context.Context) error {
+	deadline := time.Now().Add(db.opts.BusyTimeout)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := db.Write.PingContext(ctx)
+		if err == nil {
+			err = db.migrate(ctx)
+		}
+		if err == nil || permanent(err) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func permanent(err error) bool {
+	if errors.Is(err, ErrNewer) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	switch code(err) {
+	case codeBusy, codeLocked:
+		return false
+	case codeError:
+		return !strings.Contains(err.Error(), "already exists")
+	case codeConstraint: // another process recorded the migration first
+		return false
+	}
+	return true
+}
+
+func (db *DB) migrate(ctx context.Context) error {
+	if db.opts.Migrations == nil {
+		return nil
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.Write, db.opts.Migrations)
+	if err != nil {
+		return err
+	}
+	has, known, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if has > known {
+		return fmt.Errorf("it has schema version %d and this program knows %d: %w", has, known, ErrNewer)
+	}
+	if has == known {
+		return nil
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+func (db *DB) openReadOnly(ctx context.Context) (err error) {
+	if _, err := os.Stat(db.path); err != nil {
+		return err
+	}
+	open := func(params url.Values) error {
+		if db.Read, err = sql.Open("sqlite", db.dsn(params)); err != nil {
+			return err
+		}
+		db.Read.SetMaxOpenConns(db.opts.Readers)
+		db.Write = db.Read
+		var tables int
+		return db.Read.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	}
+	params := db.readParams()
+	params.Set("mode", "ro")
+	params.Del("_journal_mode")
+	err = open(params)
+	if c := code(err); c == codeCantOpen || c == codeReadOnly {
+		// Reading a write-ahead log needs a shared-memory file beside it. Where none can be made nobody can be writing
+		// either, and without a log the file alone is the database.
+		if _, statErr := os.Stat(db.path + "-wal"); errors.Is(statErr, fs.ErrNotExist) {
+			_ = db.Read.Close()
+			params.Set("immutable", "1")
+			err = open(params)
+		}
+	}
+	return err
+}
+
+// dsn names the file as a URI, in which no character of the path has a meaning. Parameters in it apply to every connection
+// that the pool opens.
+func (db *DB) dsn(params url.Values) string {
+	path := filepath.ToSlash(db.path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/dir
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}
+	return u.String()
+}
+
+func (db *DB) params() url.Values {
+	return url.Values{
+		"_busy_timeout": {strconv.FormatInt(db.opts.BusyTimeout.Milliseconds(), 10)},
+		"_auto_vacuum":  {"INCREMENTAL"},
+		"_journal_mode": {"WAL"},
+		"_foreign_keys": {"on"},
+		"_synchronous":  {string(db.opts.Synchronous)},
+	}
+}
+
+func (db *DB) writeParams() url.Values {
+	p := db.params()
+	p.Set("_txlock", "immediate")
+	p.Set("_pragma", "journal_size_limit(16777216)") // the log shrinks back to 16 MiB after a large transaction
+	return p
+}
+
+func (db *DB) readParams() url.Values {
+	p := db.params()
+	p.Set("_query_only", "on")
+	return p
+}
+
+// Tx runs fn in a transaction that holds the write lock, and commits it when fn returns nil. A panic in fn rolls back.
+// Errors are those of [DB.Err]; doing says what the transaction does, as in "saving a checkpoint".
+func (db *DB) Tx(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
+	tx, err := db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return db.Err(doing, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing, and before one its cause is returned
+	if err := fn(tx); err != nil {
+		return db.Err(doing, err)
+	}
+	if err := tx.Commit(); err != nil {
+		return db.Err(doing, err)
+	}
+	return nil
+}
+
+// Shrink gives free pages back to the file system and empties the log. Other connections that read at the same time can hold it
+// up; what they hold is given back later.
+func (db *DB) Shrink(ctx context.Context) error {
+	for _, stmt := range []string{"PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		rows, err := db.Write.QueryContext(ctx, stmt)
+		if err != nil {
+			return db.Err("shrinking", err)
+		}
+		for rows.Next() { // each step of the vacuum frees a page
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return db.Err("shrinking", err)
+		}
+	}
+	return nil
+}
+
+// Close closes the database. Closing it again does nothing; every other use after it is [ErrClosed].
+func (db *DB) Close() error {
+	var errs []error
+	if db.Read != nil {
+		errs = append(errs, db.Read.Close())
+	}
+	if db.Write != nil && db.Write != db.Read {
+		errs = append(errs, db.Write.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Queries splits a file of named queries: each begins with a line "-- name: x" and ends at the next. It panics when a name
+// comes twice or a query has none, which is a bug of the file.
+func Queries(text string) map[string]string {
+	queries := map[string]string{}
+	for i, part := range strings.Split("\n"+text, "\n-- name:") {
+		if i == 0 {
+			if strings.TrimSpace(stripComments(part)) != "" {
+				panic("sqlitedb: a query has no name")
+			}
+			continue
+		}
+		name, query, _ := strings.Cut(part, "\n")
+		name = strings.TrimSpace(name)
+		if _, dup := queries[name]; dup || name == "" {
+			panic(fmt.Sprintf("sqlitedb: query name %q is missing or used twice", name))
+		}
+		queries[name] = strings.TrimSpace(stripComments(query))
+	}
+	return queries
+}
+
+func stripComments(text string) string {
+	lines := strings.Split(text, "\n")
+	kept := lines[:0]
+	for _, l := range lines {
+		if !strings.HasPrefix(strings.TrimSpace(l), "--") {
+			kept = append(kept, l)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
