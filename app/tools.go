@@ -1,0 +1,132 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/tools"
+)
+
+// Tools makes the registry of a configuration: the built-in tools that are enabled, or of these the ones named in only.
+func Tools(c *config.Config, only []string) (*tools.Registry, error) {
+	registry, err := AllTools(c)
+	if err != nil {
+		return nil, err
+	}
+	if names := c.Tools.EnabledTools; len(names) > 0 {
+		if registry, err = registry.Only(names...); err != nil {
+			return nil, fmt.Errorf("tools.enabled_tools: %w", err)
+		}
+	}
+	if len(only) > 0 {
+		return registry.Only(only...)
+	}
+	return registry, nil
+}
+
+// AllTools makes the registry of every tool, whether enabled or not.
+func AllTools(c *config.Config) (*tools.Registry, error) {
+	all := fileTools(c)
+	all = append(all, timed(c.Tools.SQLite.Timeout, tools.SQLite(tools.SQLiteOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.SQLite.AllowedRoots, MaxRows: c.Tools.SQLite.MaxRows,
+	}))...)
+	registry, err := tools.NewRegistry(all...)
+	if err != nil {
+		return nil, err
+	}
+	// Families have time limits of their own; the general one must not cut them short.
+	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout)
+	return registry.WithLimits(tools.Limits{Timeout: longest + time.Second, MaxOutputChars: c.Tools.MaxOutputChars}), nil
+}
+
+// ToolInfo describes a tool for people and programs.
+type ToolInfo struct {
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Arguments   []ToolArgument     `json:"arguments"`
+	Parameters  *jsonschema.Schema `json:"parameters"`
+	ReadOnly    bool               `json:"read_only"`
+	Limits      []string           `json:"limits"`
+	Origin      string             `json:"origin"`
+	Off         string             `json:"off,omitempty"` // why the model is not offered it; empty when it is
+}
+
+// ToolArgument is one argument of a tool.
+type ToolArgument struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Required    bool            `json:"required"`
+	Default     json.RawMessage `json:"default,omitempty"`
+}
+
+// DescribeTools lists all tools, those that are switched off included.
+func DescribeTools(c *config.Config) ([]ToolInfo, error) {
+	all, err := AllTools(c)
+	if err != nil {
+		return nil, err
+	}
+	enabled, err := Tools(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := []ToolInfo{}
+	for _, spec := range all.Specs() {
+		info := ToolInfo{
+			Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Arguments: []ToolArgument{},
+			ReadOnly: spec.ReadOnly, Limits: spec.Limits, Origin: cmp.Or(spec.Origin, "built in"),
+		}
+		for _, name := range spec.Parameters.PropertyOrder {
+			p := spec.Parameters.Properties[name]
+			info.Arguments = append(info.Arguments, ToolArgument{
+				Name: name, Description: p.Description, Required: slices.Contains(spec.Parameters.Required, name), Default: p.Default,
+			})
+		}
+		if _, on := enabled.Lookup(spec.Name); !on {
+			info.Off = "not in tools.enabled_tools"
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+func fileTools(c *config.Config) []tools.Tool {
+	return timed(c.Tools.File.Timeout, tools.Files(tools.FileOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots,
+		MaxReadChars: c.Tools.File.MaxReadChars, MaxMatches: c.Tools.File.MaxMatches,
+	}))
+}
+
+// timed gives tools a time limit of their family.
+func timed(limit time.Duration, list []tools.Tool) []tools.Tool {
+	for i, t := range list {
+		list[i] = timedTool{t, limit}
+	}
+	return list
+}
+
+type timedTool struct {
+	tools.Tool
+	limit time.Duration
+}
+
+func (t timedTool) Call(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+	limited, cancel := context.WithTimeout(ctx, t.limit)
+	defer cancel()
+	result, err := t.Tool.Call(limited, args)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		err = &tools.Error{
+			Kind:    tools.KindTimeout,
+			Message: fmt.Sprintf("%s did not finish within %s and was stopped", t.Spec().Name, t.limit),
+			Fix:     "ask for less at once",
+		}
+	}
+	return result, err
+}

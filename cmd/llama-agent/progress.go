@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/llama-agent/llama-agent/app"
+)
+
+// progress tells a person what a task is doing, on stderr, and streams the answer to stdout when that is a terminal. Its
+// methods are called one at a time, except loading and prefill, which only touch the console.
+type progress struct {
+	console  *console
+	streamed strings.Builder // of the answer, as it stands on the terminal
+	told     int             // steps of the plan that have been shown
+}
+
+// loading shows how much of the model is loaded.
+func (p *progress) loading(share float32) {
+	p.console.status("loading the model: %d %%", int(share*100))
+}
+
+// prefill shows how far the prompt is read. Short prompts are read before anybody could look.
+func (p *progress) prefill(done, total int) {
+	if total-done > 0 && total > 256 {
+		p.console.status("reading: %d of %d tokens", done, total)
+	}
+}
+
+// observe shows one event.
+func (p *progress) observe(e app.Event) {
+	c := p.console
+	switch e := e.(type) {
+	case app.TaskStarted:
+		verb := "thread"
+		if e.Resumed {
+			verb = "resuming thread"
+		}
+		c.note("%s %s", verb, e.Thread)
+	case app.NodeStarted:
+		c.status("%s …", e.Status)
+		if c.verbose {
+			c.note("%s", e.Status)
+		}
+	case app.PlanMade:
+		p.plan(e.Steps)
+	case app.StepStarted:
+		c.note("step %d: %s", e.Step.Number, oneLine(e.Step.Do))
+	case app.CallStarted:
+		c.status("  %s %s …", e.Tool, argumentText(e.Arguments))
+	case app.CallFinished:
+		p.call(e)
+	case app.ModelReplied:
+		if c.verbose && !e.Replayed {
+			u := e.Usage
+			c.note("  model: %d tokens read, %d of them cached, %d written, %s", u.PromptTokens, u.CachedTokens, u.CompletionTokens,
+				formatDuration(time.Duration(u.PrefillMS+u.DecodeMS)*time.Millisecond))
+		}
+	case app.Noted:
+		c.note("note: %s", oneLine(e.Text))
+	case app.AnswerStarted:
+		p.restart()
+	case app.AnswerDelta:
+		p.stream(e.Text)
+	}
+}
+
+// plan shows the steps that were not shown before.
+func (p *progress) plan(steps []app.Step) {
+	if len(steps) <= p.told {
+		return
+	}
+	if p.told == 0 {
+		p.console.note("plan")
+	} else {
+		p.console.note("new plan")
+	}
+	for _, s := range steps[p.told:] {
+		tool := ""
+		if s.Tool != app.NoTool {
+			tool = " (" + s.Tool + ")"
+		}
+		p.console.note("  %d. %s%s", s.Number, oneLine(s.Do), tool)
+	}
+	p.told = len(steps)
+}
+
+func (p *progress) call(e app.CallFinished) {
+	c := e.Call
+	line := fmt.Sprintf("  %s %s", c.Tool, argumentText(c.Arguments))
+	if !p.console.verbose {
+		line = truncate(line, max(p.console.width-10, 40))
+	}
+	switch {
+	case e.Replayed:
+		line += "  (done before)"
+	case !c.Skipped:
+		line += "  " + formatDuration(time.Duration(c.DurationMS)*time.Millisecond)
+	}
+	p.console.note("%s", line)
+	if c.Error != nil {
+		p.console.note("    %s: %s", c.Error.Kind, oneLine(c.Error.Message))
+	}
+}
+
+// argumentText shows the arguments of a call in one line: {"a":1} without the braces.
+func argumentText(raw json.RawMessage) string {
+	text := oneLine(string(raw))
+	return strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
+}
+
+// restart begins an answer. What an earlier attempt wrote stays on the terminal, which cannot take it back.
+func (p *progress) restart() {
+	if p.streamed.Len() > 0 {
+		p.console.print("\n")
+		p.console.note("the answer begins anew")
+		p.streamed.Reset()
+	}
+}
+
+func (p *progress) stream(text string) {
+	if !p.console.outTerminal || p.console.json {
+		return
+	}
+	p.console.print(text)
+	p.streamed.WriteString(text)
+}
+
+// finish writes what is still missing of the answer.
+func (p *progress) finish(answer string) {
+	shown := p.streamed.String()
+	switch {
+	case answer == "" && shown == "":
+	case shown != "" && strings.TrimSpace(shown) == strings.TrimSpace(answer):
+		if !strings.HasSuffix(shown, "\n") {
+			p.console.print("\n")
+		}
+	default:
+		if shown != "" {
+			p.console.print("\n\n")
+		}
+		p.console.print(strings.TrimRight(answer, "\n") + "\n")
+	}
+}
+
+// summary tells what the task cost.
+func (p *progress) summary(r *app.Report) {
+	u := r.Usage
+	if u.ModelCalls == 0 {
+		return
+	}
+	p.console.note("%s in %s: %d model calls, %d tokens read (%d cached), %d written", r.Status,
+		formatDuration(time.Duration(r.DurationMS)*time.Millisecond), u.ModelCalls, u.PromptTokens, u.CachedTokens, u.CompletionTokens)
+}
+
+// readAll reads at most limit bytes of text.
+func readAll(r io.Reader, limit int64) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
+	}
+	return string(data), err
+}
