@@ -44,6 +44,7 @@ func builtins(t *testing.T, dir string) *Registry {
 	var all []Tool
 	all = append(all, Files(FileOptions{Workspace: dir})...)
 	all = append(all, SQLite(SQLiteOptions{Workspace: dir})...)
+	all = append(all, Shell(ShellOptions{Workspace: dir})...)
 	r, err := NewRegistry(all...)
 	require.NoError(t, err)
 	return r

@@ -98,7 +98,7 @@ func (r *walkRun) dir(ctx context.Context, rel, show string, files []ignoreFile,
 	if err != nil && len(children) == 0 {
 		return nil
 	}
-	slices.SortFunc(children, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sortEntries(children)
 	if rel == "." {
 		rel = ""
 	}
@@ -240,4 +240,8 @@ func unescapeGlob(name string) string {
 		b.WriteByte(name[i])
 	}
 	return b.String()
+}
+
+func sortEntries(entries []fs.DirEntry) {
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 }

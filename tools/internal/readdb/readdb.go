@@ -58,12 +58,12 @@ func (e *Error) Refused() bool {
 
 // Primary result codes that callers tell apart.
 const (
-	Busy      = sqlite3.SQLITE_BUSY
-	CantOpen  = sqlite3.SQLITE_CANTOPEN
-	ReadOnly  = sqlite3.SQLITE_READONLY
-	Corrupt   = sqlite3.SQLITE_CORRUPT
-	NotADB    = sqlite3.SQLITE_NOTADB
-	TooBig    = sqlite3.SQLITE_TOOBIG
+	Busy     = sqlite3.SQLITE_BUSY
+	CantOpen = sqlite3.SQLITE_CANTOPEN
+	ReadOnly = sqlite3.SQLITE_READONLY
+	Corrupt  = sqlite3.SQLITE_CORRUPT
+	NotADB   = sqlite3.SQLITE_NOTADB
+	TooBig   = sqlite3.SQLITE_TOOBIG
 	// Generic is most mistakes in a statement.
 	Generic = sqlite3.SQLITE_ERROR
 )

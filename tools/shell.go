@@ -1,0 +1,155 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ShellOptions configure the shell tool. Zero fields take the defaults.
+type ShellOptions struct {
+	// Workspace is the folder that commands run in. It is required.
+	Workspace string
+	// AllowedRoots are the folders that arguments may name, absolute or relative to the workspace; by default the
+	// workspace. They must contain the workspace.
+	AllowedRoots []string
+	// AllowedCommands are the programs that may run, by name. Programs that run other programs, interpreters and the
+	// like are refused even when they are listed. For a program this package has no rule for, only the path rule holds,
+	// and the tool then no longer counts as read-only.
+	AllowedCommands []string
+	// SearchPath are the folders that programs are taken from. Those inside an allowed root are passed over.
+	SearchPath     []string
+	Timeout        time.Duration // of one call; 10 s
+	MaxOutputBytes int           // kept of each of stdout and stderr; 300000
+}
+
+// DefaultCommands are the programs that the shell tool may run when nothing else is configured.
+func DefaultCommands() []string {
+	return []string{
+		"ls", "cat", "pwd", "echo", "grep", "find", "wc", "head", "tail", "sort", "uniq", "cut", "stat", "file", "du",
+		"date", "git",
+	}
+}
+
+func (o ShellOptions) withDefaults() ShellOptions {
+	if o.AllowedCommands == nil {
+		o.AllowedCommands = DefaultCommands()
+	}
+	if o.SearchPath == nil {
+		o.SearchPath = []string{"/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
+	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.MaxOutputBytes = cmp.Or(o.MaxOutputBytes, 300_000)
+	return o
+}
+
+type shellArgs struct {
+	Command string `json:"command" jsonschema:"one command line; pipes, && and ; are possible" arg:"minlen=1,maxlen=1000"`
+}
+
+// ShellResult is the Data of execute_shell_command, also of its time-out error.
+type ShellResult struct {
+	Command     string `json:"command"`
+	ExitCode    int    `json:"exit_code"` // of the last program; 128 + signal when a signal ended it
+	Stdout      string `json:"stdout"`    // valid UTF-8; other bytes as \xE9
+	Stderr      string `json:"stderr"`
+	StdoutBytes int64  `json:"stdout_bytes"` // written, kept or not
+	StderrBytes int64  `json:"stderr_bytes"`
+	Truncated   bool   `json:"truncated"` // not all of stdout and stderr was kept
+	TimedOut    bool   `json:"timed_out"`
+
+	stdoutLeft, stderrLeft int64
+}
+
+// Shell returns the tool execute_shell_command.
+func Shell(options ShellOptions) []Tool {
+	options = options.withDefaults()
+	s := &shell{w: newWorkspace(options.Workspace, options.AllowedRoots), options: options}
+	readOnly := true
+	for _, name := range options.AllowedCommands {
+		if _, ok := programRules[name]; !ok {
+			readOnly = false
+		}
+	}
+	return []Tool{mustFunc(Spec{
+		Name:        "execute_shell_command",
+		Description: "Runs a command line of simple programs: " + strings.Join(options.AllowedCommands, ", ") + ".",
+		ReadOnly:    readOnly,
+		Limits: []string{
+			"programs: " + strings.Join(options.AllowedCommands, ", "),
+			"no variables, substitution, redirection to files, background jobs, or paths outside the workspace",
+			fmt.Sprintf("%s; the first %d bytes of output", options.Timeout, options.MaxOutputBytes),
+		},
+	}, s.call)}
+}
+
+type shell struct {
+	w       *workspace
+	options ShellOptions
+}
+
+func (s *shell) call(ctx context.Context, args shellArgs) (Result, error) {
+	plan, problem := s.parse(args.Command)
+	if problem != nil {
+		return Result{}, problem
+	}
+	runCtx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	result, err := s.run(runCtx, plan)
+	result.Command = args.Command
+	out := Result{Data: result, Text: shellText(result, plan)}
+	switch {
+	case ctx.Err() != nil:
+		return out, ctx.Err()
+	case result.TimedOut:
+		return out, s.timedOut(result)
+	case err != nil:
+		return out, toolError("running the command", err)
+	}
+	return out, nil
+}
+
+func (s *shell) timedOut(result ShellResult) *Error {
+	out := &Error{
+		Kind:    KindTimeout,
+		Message: fmt.Sprintf("timed out: the command did not finish within %s and was stopped", s.options.Timeout),
+		Fix:     "use a command that ends by itself and does less",
+		Data:    result,
+	}
+	if partial := clip(strings.TrimSpace(result.Stdout), 200); partial != "" {
+		out.Message += fmt.Sprintf("; its output began with %q", partial)
+	}
+	return out
+}
+
+func shellText(r ShellResult, plan *shellPlan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "exit code %d", r.ExitCode)
+	if r.TimedOut {
+		b.WriteString(", timed out; the output so far:")
+	}
+	if r.StdoutBytes == 0 && r.StderrBytes == 0 {
+		b.WriteString(", no output")
+		if r.ExitCode == 1 && plan.last() == "grep" {
+			b.WriteString(": nothing matched")
+		}
+		return b.String()
+	}
+	if r.StdoutBytes > 0 {
+		b.WriteString("\n" + strings.TrimSuffix(r.Stdout, "\n"))
+		writeLeft(&b, r.stdoutLeft)
+	}
+	if r.StderrBytes > 0 {
+		b.WriteString("\nstderr:\n" + strings.TrimSuffix(r.Stderr, "\n"))
+		writeLeft(&b, r.stderrLeft)
+	}
+	return b.String()
+}
+
+func writeLeft(b *strings.Builder, left int64) {
+	if left > 0 {
+		fmt.Fprintf(b, "\n[%s left out; narrow the command, for example with head or grep]", plural(left, "more byte"))
+	}
+}
