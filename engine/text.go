@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,8 +31,8 @@ func (t *textTracker) push(piece []byte) string {
 	if t.stopped {
 		return t.flush()
 	}
-	keep := max(stopHold(t.pending, t.stops), runeHold(t.pending))
-	return t.take(len(t.pending) - keep)
+	certain := t.pending[:len(t.pending)-stopHold(t.pending, t.stops)]
+	return t.take(len(certain) - runeHold(certain))
 }
 
 // flush gives out the rest; the bytes of an unfinished character at its end are dropped.
@@ -41,21 +42,27 @@ func (t *textTracker) flush() string {
 	return out
 }
 
+// take gives out n bytes. Each byte that belongs to no character becomes one U+FFFD: one for a run of them, as
+// strings.ToValidUTF8 gives, would make the text depend on where the bytes are cut.
 func (t *textTracker) take(n int) string {
-	out := strings.ToValidUTF8(string(t.pending[:n]), "\uFFFD")
+	out := string(t.pending[:n])
+	if !utf8.ValidString(out) {
+		out = string([]rune(out))
+	}
 	t.pending = append(t.pending[:0], t.pending[n:]...)
 	return out
 }
 
-// firstStop finds the earliest stop word.
+// firstStop finds the stop word that is complete first, and of several that end there the longest. The word that begins
+// first would be another one when the text comes in pieces: "b" of "abc" and "b" is seen before the "c" is there.
 func firstStop(text []byte, stops []string) (int, bool) {
-	at := -1
+	at, end := -1, 0
 	for _, s := range stops {
 		if s == "" {
 			continue
 		}
-		if i := strings.Index(string(text), s); i >= 0 && (at < 0 || i < at) {
-			at = i
+		if i := bytes.Index(text, []byte(s)); i >= 0 && (at < 0 || i+len(s) < end || i+len(s) == end && i < at) {
+			at, end = i, i+len(s)
 		}
 	}
 	return at, at >= 0
