@@ -84,18 +84,22 @@ func (db *DB) Err(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var own *Error
-	if errors.As(err, &own) {
+	if own := (*Error)(nil); errors.As(err, &own) {
 		return err
 	}
-	kind, isDB := kindOf(err)
+	kind, isDB := Kind(err)
 	if !isDB {
 		return err
 	}
 	return &Error{Path: db.path, Doing: doing, Kind: kind, Err: err, wait: db.opts.BusyTimeout}
 }
 
-func kindOf(err error) (kind error, isDB bool) {
+// Kind tells whether err comes from a database or its file, and which of the package's sentinels it is, or nil when none.
+func Kind(err error) (kind error, isDB bool) {
+	var own *Error
+	if errors.As(err, &own) {
+		return own.Kind, true
+	}
 	switch code(err) {
 	case 0:
 	case codeBusy, codeLocked:

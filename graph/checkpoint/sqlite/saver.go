@@ -1,33 +1,234 @@
 // Package sqlite stores checkpoints in a SQLite file.
+//
+// A boundary is one transaction. Checkpoints refer to channel values, values that grow are stored as their new items, and a
+// large value is stored once a thread however often it is written, so a file grows with what changes. Every row has a checksum:
+// damage is an error that names the checkpoint, never another state.
+//
+// Several processes may use one file on one machine at the same time. Files on network drives are not supported: their locks
+// and shared memory don't work.
 package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"embed"
 	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb"
 )
 
-// Options configure a saver.
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+//go:embed queries.sql
+var queryText string
+
+// Options configure a saver. The zero value works.
 type Options struct {
-	Synchronous string        // "full" (default), "normal" or "off"
-	BusyTimeout time.Duration // longest wait for a lock, default 10 s
+	// Synchronous is how far a boundary goes before it counts as stored. The default [Full] survives a power failure;
+	// [Normal] may then lose the last boundaries and effects, but is several times faster. Both survive a crash of the process.
+	Synchronous Synchronous
+
+	BusyTimeout time.Duration    // longest wait for another process's write, default 10 s
+	Clock       func() time.Time // judges the expiry of leases, default [time.Now]
 }
 
-// Saver is a checkpoint.Saver in a SQLite file.
+// Synchronous is a level of durability.
+type Synchronous string
+
+// The levels of durability.
+const (
+	Full   Synchronous = "FULL"
+	Normal Synchronous = "NORMAL"
+	Off    Synchronous = "OFF"
+)
+
+// Saver is a [checkpoint.Saver] in a SQLite file. It implements all optional interfaces of package checkpoint and is safe for
+// concurrent use.
+//
+// Errors of the file are [*sqlitedb.Error]: they name it and what to do, and are one of the package's sentinels, such as
+// [ErrLocked].
 type Saver struct {
-	checkpoint.Saver
-	checkpoint.ThreadLister
-	checkpoint.Pruner
-	checkpoint.EffectLog
-	checkpoint.Leaser
+	db     *sqlitedb.DB
+	clock  func() time.Time
+	reads  map[string]*sql.Stmt // prepared queries by name, for db.Read
+	writes map[string]*sql.Stmt // and for db.Write
+
+	mu     sync.Mutex
+	closed bool
+	shapes map[string]bool // known to be stored
 }
 
-// Open opens or creates the file.
+// Sentinels for [errors.Is] that tell failures of the file apart.
+var (
+	ErrLocked      = sqlitedb.ErrLocked      // another process held it locked for longer than the busy timeout
+	ErrCorrupt     = sqlitedb.ErrCorrupt     // not a database, or a damaged one
+	ErrNotWritable = sqlitedb.ErrNotWritable // the file or its folder
+	ErrFull        = sqlitedb.ErrFull        // the disk
+	ErrNewer       = sqlitedb.ErrNewer       // written by a newer version of this package
+)
+
+var (
+	_ checkpoint.Saver        = (*Saver)(nil)
+	_ checkpoint.ThreadLister = (*Saver)(nil)
+	_ checkpoint.Pruner       = (*Saver)(nil)
+	_ checkpoint.EffectLog    = (*Saver)(nil)
+	_ checkpoint.Leaser       = (*Saver)(nil)
+)
+
+// Open opens the file at path, and creates it and its folder when they don't exist.
 func Open(ctx context.Context, path string, opts Options) (*Saver, error) {
-	return nil, errors.ErrUnsupported
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlitedb.Open(ctx, path, sqlitedb.Options{
+		Synchronous: sqlitedb.Synchronous(opts.Synchronous), BusyTimeout: opts.BusyTimeout, Migrations: migrations,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening checkpoints: %w", err)
+	}
+	s := &Saver{db: db, clock: opts.Clock, reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}, shapes: map[string]bool{}}
+	if err := s.prepare(ctx); err != nil {
+		_ = s.Close()
+		return nil, db.Err("opening", err)
+	}
+	return s, nil
 }
 
-// Close closes the saver.
-func (s *Saver) Close() error { return nil }
+// readQueries run on the pool of readers; bothQueries on the writer too.
+var (
+	readQueries = map[string]bool{"page": true, "threads": true, "newest": true, "by_id": true, "last_seq": true,
+		"values": true, "results": true, "blob": true, "shape": true}
+	bothQueries = map[string]bool{"thread_key": true}
+)
+
+func (s *Saver) prepare(ctx context.Context) error {
+	for name, query := range sqlitedb.Queries(queryText) {
+		if readQueries[name] || bothQueries[name] {
+			if err := prepareIn(ctx, s.db.Read, s.reads, name, query); err != nil {
+				return err
+			}
+		}
+		if !readQueries[name] {
+			if err := prepareIn(ctx, s.db.Write, s.writes, name, query); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func prepareIn(ctx context.Context, pool *sql.DB, stmts map[string]*sql.Stmt, name, query string) error {
+	stmt, err := pool.PrepareContext(ctx, query)
+	if err != nil {
+		return fmt.Errorf("preparing query %q: %w", name, err)
+	}
+	stmts[name] = stmt
+	return nil
+}
+
+// Path returns the absolute path of the file.
+func (s *Saver) Path() string { return s.db.Path() }
+
+// Close closes the file. Closing it again does nothing; every other use after it is [checkpoint.ErrClosed].
+func (s *Saver) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for _, stmts := range []map[string]*sql.Stmt{s.reads, s.writes} {
+		for _, stmt := range stmts {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+func (s *Saver) open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("using database %q: %w", s.db.Path(), checkpoint.ErrClosed)
+	}
+	return nil
+}
+
+// tx runs fn with the write lock held; doing says what for.
+func (s *Saver) tx(ctx context.Context, doing string, fn func(*txn) error) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	return s.db.Tx(ctx, doing, func(tx *sql.Tx) error { return fn(&txn{Tx: tx, s: s, stmts: s.writes}) })
+}
+
+// read runs fn on one state of the database.
+func (s *Saver) read(ctx context.Context, doing string, fn func(*txn) error) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	tx, err := s.db.Read.BeginTx(ctx, nil)
+	if err != nil {
+		return s.db.Err(doing, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	return s.db.Err(doing, fn(&txn{Tx: tx, s: s, stmts: s.reads}))
+}
+
+// txn is a transaction with the saver's queries.
+type txn struct {
+	*sql.Tx
+	s     *Saver
+	stmts map[string]*sql.Stmt
+}
+
+func (t *txn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...)
+}
+
+func (t *txn) row(ctx context.Context, query string, args ...any) *sql.Row {
+	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...)
+}
+
+func (t *txn) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...)
+}
+
+// each calls fn for every row of a query.
+func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := t.rows(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // its error is that of Err
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// threadKey returns the key of a thread, or a NotFoundError.
+func (t *txn) threadKey(ctx context.Context, thread string) (key int64, err error) {
+	err = t.row(ctx, "thread_key", thread).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, &checkpoint.NotFoundError{Thread: thread}
+	}
+	return key, err
+}
+
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -1,0 +1,13 @@
+package savertest_test
+
+import (
+	"testing"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+	"github.com/llama-agent/llama-agent/graph/checkpoint/savertest"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	savertest.Run(t, func(*testing.T) checkpoint.Saver { return checkpoint.NewMemory() })
+}
