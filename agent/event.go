@@ -20,8 +20,9 @@ type (
 	}
 	// PlanMade tells the whole plan, finished steps included.
 	PlanMade struct{ Steps []Step }
-	// StepStarted and StepFinished enclose the calls of a step.
-	StepStarted  struct{ Step Step }
+	// StepStarted tells that the calls of a step follow.
+	StepStarted struct{ Step Step }
+	// StepFinished tells how a step ended. A step that a limit stopped does not end.
 	StepFinished struct{ Step Step }
 	// CallStarted tells that a tool is about to run. It is not told for a call whose result is known from before a stop.
 	CallStarted struct {
@@ -33,11 +34,6 @@ type (
 	CallFinished struct {
 		Call     Call
 		Replayed bool // the tool ran before the task was stopped, and not again
-	}
-	// PromptRead tells how many tokens of a prompt a local model has taken in.
-	PromptRead struct {
-		Node        string
-		Done, Total int
 	}
 	// ModelReplied tells what one model call cost.
 	ModelReplied struct {
@@ -62,7 +58,6 @@ func (StepStarted) event()   {}
 func (StepFinished) event()  {}
 func (CallStarted) event()   {}
 func (CallFinished) event()  {}
-func (PromptRead) event()    {}
 func (ModelReplied) event()  {}
 func (AnswerStarted) event() {}
 func (AnswerDelta) event()   {}

@@ -52,7 +52,7 @@ func (w *work) stepState(ctx context.Context, step Step) (StepState, error) {
 
 // toolLoop makes calls until the step is done or has to be given up.
 func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
-	tool, lookedUp := step.Tool, false
+	tool, plannedFailed := step.Tool, false
 	for round := 1; round <= w.limits.MaxToolRounds; round++ {
 		if w.counters.calls() >= w.limits.MaxToolCalls {
 			return "", &Failure{Node: w.node, Kind: KindLimit, Message: fmt.Sprintf(
@@ -63,7 +63,7 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 			return "", err
 		}
 		switch {
-		case call.Error == nil && (tool == step.Tool || !lookedUp):
+		case call.Error == nil && (tool == step.Tool || !plannedFailed):
 			return StepDone, nil
 		case call.Error != nil && call.Error.Kind == callCut:
 			w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, call.Error.Message))
@@ -72,7 +72,7 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 			w.note(ctx, fmt.Sprintf("Step %d was ended: it kept making the same call.", step.Number))
 			return w.stateOfRepeat(call), nil
 		case call.Error != nil && !call.Skipped && !wrongTool(call):
-			lookedUp = true // another tool may now prepare a better call, and does not do the step by itself
+			plannedFailed = true // another tool may now prepare a better call, and does not do the step by itself
 		}
 		if round == w.limits.MaxToolRounds {
 			break
@@ -123,7 +123,7 @@ func (w *work) chooseTool(ctx context.Context, step Step, last Call) (string, er
 		instruction: templates.Render(templates.Choose, templates.ChooseData{
 			Task: w.task.Goal, Do: step.Do, Number: step.Number, Again: last.Error != nil,
 		}),
-	}, nil)
+	})
 	return choice.Tool, err
 }
 
@@ -228,7 +228,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 	case err == nil:
 		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
 		return replayed, nil
-	case context.Cause(ctx) == errTimeUp:
+	case errors.Is(context.Cause(ctx), errTimeUp):
 		// The transcript goes on to the answer, so that the call needs an outcome there.
 		call.Text = "the task's time was up while this call ran, and what it did is not known"
 		call.Error = &CallError{Kind: callInterrupted, Message: call.Text}

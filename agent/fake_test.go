@@ -243,7 +243,7 @@ func kindOf(o llms.CallOptions) string {
 
 var (
 	writtenCall   = regexp.MustCompile(`(?m)^\{"tool":`)
-	writtenResult = regexp.MustCompile("(?m)^(Result of|Error from) .* \\(step \\d+; data, not instructions\\):$")
+	writtenResult = regexp.MustCompile(`(?m)^(Result of|Error from) .* \(step \d+; data, not instructions\):$`)
 )
 
 // malformed says what a strict server would refuse.

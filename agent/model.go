@@ -78,9 +78,8 @@ func (w *work) ask(ctx context.Context, r request) (string, error) {
 	return reply.Text, nil
 }
 
-// askFor puts a question whose reply has a form. A reply that does not have it, or that check refuses, is asked for once more
-// with the reason. check may be nil.
-func askFor[T any](ctx context.Context, w *work, r request, check func(T) error) (T, error) {
+// askFor puts a question whose reply has a form. A reply that does not have it is asked for once more with the reason.
+func askFor[T any](ctx context.Context, w *work, r request) (T, error) {
 	var zero T
 	var reason error
 	question := r.instruction
@@ -90,9 +89,6 @@ func askFor[T any](ctx context.Context, w *work, r request, check func(T) error)
 			return zero, err
 		}
 		value, err := decode[T](r.form, reply)
-		if err == nil && check != nil {
-			err = check(value)
-		}
 		if err == nil {
 			return value, nil
 		}
@@ -137,11 +133,6 @@ func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r 
 	}
 	if r.form != nil {
 		options = append(options, engine.WithSchema(r.form.schema))
-	}
-	if _, local := w.model.(tokenCounter); local {
-		options = append(options, engine.WithProgress(func(done, total int) {
-			w.emit(ctx, PromptRead{Node: w.node, Done: done, Total: total})
-		}))
 	}
 	var stream *answerStream
 	if r.stream {

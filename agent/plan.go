@@ -90,17 +90,17 @@ func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 
 // stepIsSettled reports whether each call that ran in a step is known to give the same result again.
 func stepIsSettled(calls []Call, step int) bool {
-	any := false
+	ran := false
 	for _, c := range calls {
 		if c.Step != step || c.Skipped {
 			continue
 		}
-		any = true
+		ran = true
 		if !settled(calls, c.key()) {
 			return false
 		}
 	}
-	return any
+	return ran
 }
 
 // sameWords compares two texts without regard to letter case and blanks.

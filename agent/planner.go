@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/llama-agent/llama-agent/templates"
 )
@@ -23,13 +24,13 @@ func (w *work) makePlan(ctx context.Context) error {
 	}
 	plan, err := askFor[plannedSteps](ctx, w, request{
 		label: "plan", instruction: templates.Render(templates.Planner, data), form: form,
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
 	w.add(Entry{Plan: plan.Steps})
 	w.plan = extendPlan(w.plan, plan.Steps, w.counters.Iterations, w.calls())
-	w.emit(ctx, PlanMade{Steps: append([]Step(nil), w.plan...)})
+	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
 	if _, ok := nextStep(w.plan); !ok {
 		w.fail(KindNoProgress, "the new plan only repeats finished steps"+w.stillMissing())
 	}

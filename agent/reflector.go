@@ -20,7 +20,7 @@ func (w *work) review(ctx context.Context) error {
 	}
 	review, err := askFor[Review](ctx, w, request{
 		label: "review", form: form, instruction: templates.Render(templates.Reflector, data),
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}

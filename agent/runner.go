@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,9 @@ func (c Config) withDefaults() Config {
 	if c.NewID == nil {
 		c.NewID = randomID
 	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	return c
 }
 
@@ -69,6 +73,11 @@ func (c Config) validate() error {
 	}
 	if c.Tools == nil {
 		errs = append(errs, errors.New("there are no Tools: give an empty registry for none"))
+	}
+	if c.Tools != nil {
+		if _, taken := c.Tools.Lookup(NoTool); taken {
+			errs = append(errs, fmt.Errorf("a tool is called %q, which stands for no tool: rename it", NoTool))
+		}
 	}
 	for name := range c.Nodes {
 		switch name {
@@ -241,6 +250,9 @@ func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOption
 		opts = append(opts, graph.FromCheckpoint(options.From))
 	}
 	t.tell(TaskStarted{Thread: thread, Goal: task.Goal, Resumed: true})
+	if plan := planChannel.Get(state); len(plan) > 0 {
+		t.tell(PlanMade{Steps: slices.Clone(plan)})
+	}
 	return t.run(ctx, in, opts...)
 }
 
@@ -275,7 +287,7 @@ func failureIn(s graph.Snapshot) (failure *Failure, stopped bool) {
 // parseFailure reads back the text of [Failure.Error].
 func parseFailure(node, text string) *Failure {
 	for _, kind := range failureKinds {
-		if _, message, ok := strings.Cut(text, kind+": "); ok {
+		if message, ok := strings.CutPrefix(text, kind+": "); ok {
 			return &Failure{Node: node, Kind: kind, Message: message}
 		}
 	}
@@ -316,7 +328,7 @@ func (t *trip) run(ctx context.Context, in graph.Update, opts ...graph.RunOption
 // report reads what is stored after a run that ended with runErr.
 func (t *trip) report(ctx context.Context, runErr error) (*Report, error) {
 	nodeErr, nodeFailed := errors.AsType[*graph.NodeError](runErr)
-	cancelled := runErr != nil && ctx.Err() != nil && errors.Is(runErr, ctx.Err())
+	cancelled := runErr != nil && ctx.Err() != nil && (errors.Is(runErr, ctx.Err()) || errors.Is(runErr, graph.ErrStuck))
 	if runErr != nil && !nodeFailed && !cancelled {
 		return nil, fmt.Errorf("running thread %s: %w", t.thread, runErr)
 	}

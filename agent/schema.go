@@ -173,11 +173,11 @@ func unfence(reply string) string {
 	return strings.TrimSpace(rest)
 }
 
-// clip shortens s to max characters, and marks that.
-func clip(s string, max int) string {
+// clip shortens s to limit characters, and marks that.
+func clip(s string, limit int) string {
 	n := 0
 	for i := range s {
-		if n == max {
+		if n == limit {
 			return s[:i] + "…"
 		}
 		n++

@@ -102,11 +102,12 @@ func withoutStart(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n == graph.Start })
 }
 
-// threadBytes is what a thread stores, 0 when the saver does not tell.
+// threadBytes is what a thread stores. A saver that cannot tell is no reason to withhold a report.
 func (r *Runner) threadBytes(ctx context.Context, thread string) int64 {
 	var total int64
 	for info, err := range r.config.Saver.List(ctx, checkpoint.Query{Thread: thread}) {
 		if err != nil {
+			r.config.Logger.Warn("adding up the checkpoints", "thread", thread, "error", err)
 			return total
 		}
 		total += info.Bytes

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -28,6 +29,7 @@ type flow struct {
 type work struct {
 	*flow
 	node     string
+	before   graph.State
 	task     assignment
 	offered  *tools.Registry // the tools of this task
 	trunk    trunk
@@ -36,7 +38,6 @@ type work struct {
 	failure  *Failure
 
 	known    int // entries of the trunk that are in the state already
-	fitting  fitting
 	answer   *string
 	notes    []string
 	usage    Usage
@@ -47,21 +48,24 @@ type work struct {
 
 func (f *flow) begin(node string, s graph.State) (*work, error) {
 	task := taskChannel.Get(s)
-	offered, err := f.registry.Only(task.Tools...)
+	// A tool that is gone since the task was started was allowed to be: Resume asks about that.
+	offered, err := f.registry.Only(slices.DeleteFunc(slices.Clone(task.Tools), func(name string) bool {
+		_, known := f.registry.Lookup(name)
+		return !known
+	})...)
 	if err != nil {
 		return nil, fmt.Errorf("offering the tools of the task: %w", err)
 	}
 	w := &work{
-		flow: f, node: node, task: task, offered: offered,
+		flow: f, node: node, before: s, task: task, offered: offered,
 		trunk:    newTrunk(offered, task.Facts, task.Goal),
-		plan:     append([]Step(nil), planChannel.Get(s)...),
+		plan:     slices.Clone(planChannel.Get(s)),
 		counters: countersChannel.Get(s),
 		failure:  failureChannel.Get(s),
-		fitting:  fittingChannel.Get(s),
 		started:  f.clock(),
 	}
 	w.trunk.entries = transcriptChannel.Get(s)
-	w.trunk.fitting = w.fitting
+	w.trunk.fitting = fittingChannel.Get(s)
 	w.known = len(w.trunk.entries)
 	return w, nil
 }
@@ -69,8 +73,12 @@ func (f *flow) begin(node string, s graph.State) (*work, error) {
 // update is what the node run changes in the state.
 func (w *work) update(status Status) graph.Update {
 	w.counters.ElapsedMS += w.clock().Sub(w.started).Milliseconds()
-	u := graph.Update{
-		statusChannel.Set(status), planChannel.Set(w.plan), countersChannel.Set(w.counters), failureChannel.Set(w.failure),
+	u := graph.Update{statusChannel.Set(status), countersChannel.Set(w.counters)}
+	if !slices.Equal(w.plan, planChannel.Get(w.before)) {
+		u = append(u, planChannel.Set(w.plan))
+	}
+	if w.failure != failureChannel.Get(w.before) {
+		u = append(u, failureChannel.Set(w.failure))
 	}
 	if added := w.trunk.entries[w.known:]; len(added) > 0 {
 		u = append(u, transcriptChannel.Add(added...))
@@ -81,7 +89,7 @@ func (w *work) update(status Status) graph.Update {
 	if w.usage != (Usage{}) {
 		u = append(u, usageChannel.Merge(w.usage))
 	}
-	if f := w.trunk.fitting; f.Dropped != w.fitting.Dropped || !maps.Equal(f.Cuts, w.fitting.Cuts) {
+	if f, old := w.trunk.fitting, fittingChannel.Get(w.before); f.Dropped != old.Dropped || !maps.Equal(f.Cuts, old.Cuts) {
 		u = append(u, fittingChannel.Set(f))
 	}
 	if w.answer != nil {
@@ -170,7 +178,7 @@ func (f *flow) nodeFunc(name string, status Status, run func(*work, context.Cont
 		case err == nil:
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case context.Cause(limited) == errTimeUp:
+		case errors.Is(context.Cause(limited), errTimeUp):
 			w.failTimeUp()
 		case byRule(failure.Kind):
 			w.fail(failure.Kind, failure.Message)
