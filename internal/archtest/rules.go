@@ -1,0 +1,37 @@
+package archtest
+
+// rules are the imports of the module, from the leaves up. What is not named is forbidden.
+var rules = []rule{
+	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
+	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
+
+	{"graph/checkpoint", nil, "a saver is written against these types alone, also outside this module"},
+	{"graph/checkpoint/savertest", []string{"graph/checkpoint"}, "the conformance suite serves savers that know nothing but the interface"},
+	{"graph/checkpoint/sqlite", []string{"graph/checkpoint", "internal/sqlitedb"}, "the saver stores what the graph gives it and does not run graphs"},
+	{"graph", []string{"graph/checkpoint"}, "the graph library is used without the agent and with any saver"},
+
+	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
+	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
+	{"engine", []string{"engine/llama", "engine/gguf"}, "the engine serves any caller of llms.Model, not this agent"},
+
+	{"artifacts", []string{"internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
+	{"lifecycle", []string{"internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
+	{"conversation", []string{"internal/sqlitedb"}, "stores do not know each other; agent and app bring them together"},
+	{"tools", []string{"artifacts", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
+	{"templates", nil, "role texts are data"},
+	{"telemetry", nil, "recording must not influence what is recorded"},
+	{"config", nil, "settings are plain values; app turns them into parts"},
+
+	{"agent", []string{
+		"graph", "graph/checkpoint", "engine", "tools", "artifacts", "lifecycle", "conversation", "templates",
+	}, "the agent runs with any saver, any llms.Model and any settings, which app chooses"},
+
+	{"app", []string{
+		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
+		"internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
+	}, "app wires the parts and is used by every front end; it knows none of them"},
+
+	{"benchmark", []string{"app", "config"}, "the benchmark measures what users run, so it goes through app"},
+	{"tui", []string{"app"}, "a front end shows what app offers"},
+	{"cmd/llama-agent", []string{"app", "benchmark", "config", "tui"}, "a command parses flags and prints; what it does is in app"},
+}
