@@ -28,8 +28,8 @@ import (
 // Options say what to build.
 type Options struct {
 	Config *config.Config // required
-	// ReadOnly opens the store of tasks only if there is one: listing tasks leaves nothing behind in a folder.
-	ReadOnly  bool
+	// Existing opens the store of tasks only if there is one: listing tasks leaves nothing behind in a folder.
+	Existing  bool
 	OpenModel OpenModel    // default: the engine with the configured file
 	Logger    *slog.Logger // default: discards
 
@@ -84,7 +84,7 @@ func (a *App) Config() *config.Config { return a.options.Config }
 
 func (a *App) openStore(ctx context.Context) error {
 	path := a.options.Config.Agent.DBPath
-	if a.options.ReadOnly {
+	if a.options.Existing {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			a.saver = checkpoint.NewMemory() // empty, as the store would be
 			return nil
@@ -95,7 +95,7 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	saver, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
-		return fmt.Errorf("opening the database of tasks: %w", err)
+		return err
 	}
 	a.saver = saver
 	a.closers = append(a.closers, saver.Close)

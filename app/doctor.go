@@ -233,7 +233,10 @@ func nearestFolder(path string) string {
 }
 
 func gigabytes(n int64) string {
-	if n < 100_000_000 {
+	switch {
+	case n < 1_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	case n < 100_000_000:
 		return fmt.Sprintf("%d MB", n/1_000_000)
 	}
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)

@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlitelib "modernc.org/sqlite/lib"
-
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb"
 )
 
 // integrityTime bounds the check of one database: a huge one is a matter for SQLite's own tools.
@@ -54,56 +51,51 @@ func checkDatabase(ctx context.Context, name, path string) Check {
 	ctx, cancel := context.WithTimeout(ctx, integrityTime)
 	defer cancel()
 	if err := verifyDatabase(ctx, path); err != nil {
-		var code *sqlite.Error
 		switch {
-		case errors.As(err, &code) && code.Code()&0xff == sqlitelib.SQLITE_BUSY:
+		case errors.Is(err, sqlitedb.ErrLocked):
 			return warning(name, "wait for the other process to end, or stop it", "%s is locked by another process", path)
 		case errors.Is(err, context.DeadlineExceeded):
 			return warning(name, "", "%s was not checked completely within %s", path, integrityTime)
 		case ctx.Err() != nil:
 			return warning(name, "", "the check was interrupted")
 		}
-		return problem(name, fmt.Sprintf("move it away (mv %s %s.damaged) or restore a backup", path, path), "%s: %v", path, err)
+		return problem(name, "", "%v", err)
 	}
 	return ok(name, "%s, %s, whole and writable", path, gigabytes(info.Size()))
 }
 
-// verifyDatabase takes the lock of a writer for a moment and has SQLite check the structure. It changes nothing.
-func verifyDatabase(ctx context.Context, path string) error {
-	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=busy_timeout(1000)"}
-	db, err := sql.Open("sqlite", address.String())
+// verifyDatabase has SQLite check the structure and takes the lock of a writer for a moment. It changes no data.
+func verifyDatabase(ctx context.Context, path string) (err error) {
+	db, err := sqlitedb.Open(ctx, path, sqlitedb.Options{BusyTimeout: time.Second})
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	faults, err := quickCheck(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	rows, err := conn.QueryContext(ctx, "PRAGMA quick_check(3)")
-	if err != nil {
-		return err
+	if len(faults) > 0 {
+		return fmt.Errorf("database %q is damaged: %s; restore it from a copy, or move it away to start with an empty one", path, strings.Join(faults, "; "))
 	}
-	var faults []string
+	return db.Tx(ctx, "locking", func(*sql.Tx) error { return nil })
+}
+
+// quickCheck returns what is wrong with the structure of a database, at most three faults.
+func quickCheck(ctx context.Context, db *sqlitedb.DB) (faults []string, err error) {
+	rows, err := db.Read.QueryContext(ctx, "PRAGMA quick_check(3)")
+	if err != nil {
+		return nil, db.Err("checking", err)
+	}
+	defer rows.Close()
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {
-			return errors.Join(err, rows.Close())
+			return nil, db.Err("checking", err)
 		}
 		if line != "ok" {
 			faults = append(faults, strings.Join(strings.Fields(line), " "))
 		}
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
-	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, "ROLLBACK")
-	return err
+	return faults, db.Err("checking", rows.Err())
 }

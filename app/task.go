@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/config"
@@ -62,6 +63,11 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 	if err != nil {
 		return nil, err
 	}
+	if info.Running {
+		if err := a.probeLease(ctx, thread); err != nil {
+			return nil, err
+		}
+	}
 	ended := info.Status == agent.StatusDone || info.Status == agent.StatusFailed && !o.Retry && !o.RetryUnknown
 	if !ended || o.From != "" {
 		if err := a.LoadModel(ctx); err != nil {
@@ -69,7 +75,28 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 		}
 	}
 	report, err := a.runner.Resume(ctx, thread, o)
+	if _, differs := errors.AsType[*agent.SettingsError](err); differs {
+		err = fmt.Errorf("%w with --allow-changes", err)
+	}
 	return a.complete(report), err
+}
+
+// probeLease returns a [*checkpoint.BusyError] while another process has the thread. Loading a model only to find that out
+// would waste the user's time; the run itself takes the lease properly.
+func (a *App) probeLease(ctx context.Context, thread string) error {
+	leaser, ok := a.saver.(checkpoint.Leaser)
+	if !ok {
+		return nil
+	}
+	now := time.Now()
+	probe := checkpoint.Lease{
+		Thread: thread, Token: "probe-" + now.Format(time.RFC3339Nano), Owner: "a probe",
+		Process: checkpoint.CurrentProcess(), Acquired: now, Expires: now.Add(time.Second),
+	}
+	if err := leaser.Acquire(ctx, probe); err != nil {
+		return err
+	}
+	return leaser.Release(ctx, thread, probe.Token)
 }
 
 // IsToolError reports whether err is about a tool that does not exist.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,9 +16,16 @@ import (
 	"github.com/llama-agent/llama-agent/tools"
 )
 
-// Tools makes the registry of a configuration: the built-in tools that are enabled, or of these the ones named in only.
+// Tools makes the registry of a configuration: the built-in tools that can work and are enabled, or of these the ones
+// named in only.
 func Tools(c *config.Config, only []string) (*tools.Registry, error) {
-	registry, err := AllTools(c)
+	usable := []tools.Tool{}
+	for _, t := range builtIn(c) {
+		if t.off == "" {
+			usable = append(usable, t.Tool)
+		}
+	}
+	registry, err := newRegistry(c, usable)
 	if err != nil {
 		return nil, err
 	}
@@ -32,19 +40,52 @@ func Tools(c *config.Config, only []string) (*tools.Registry, error) {
 	return registry, nil
 }
 
-// AllTools makes the registry of every tool, whether enabled or not.
-func AllTools(c *config.Config) (*tools.Registry, error) {
-	all := fileTools(c)
-	all = append(all, timed(c.Tools.SQLite.Timeout, tools.SQLite(tools.SQLiteOptions{
-		Workspace: c.Workspace, AllowedRoots: c.Tools.SQLite.AllowedRoots, MaxRows: c.Tools.SQLite.MaxRows,
-	}))...)
-	registry, err := tools.NewRegistry(all...)
+func newRegistry(c *config.Config, list []tools.Tool) (*tools.Registry, error) {
+	registry, err := tools.NewRegistry(list...)
 	if err != nil {
 		return nil, err
 	}
 	// Families have time limits of their own; the general one must not cut them short.
 	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout)
 	return registry.WithLimits(tools.Limits{Timeout: longest + time.Second, MaxOutputChars: c.Tools.MaxOutputChars}), nil
+}
+
+// builtInTool is a tool of the program. off says why it cannot work under the configuration; empty when it can.
+type builtInTool struct {
+	tools.Tool
+	off string
+}
+
+func builtIn(c *config.Config) []builtInTool {
+	var list []builtInTool
+	add := func(off string, family []tools.Tool) {
+		for _, t := range family {
+			list = append(list, builtInTool{t, off})
+		}
+	}
+	add("", fileTools(c))
+	add("", tools.SQLite(tools.SQLiteOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.SQLite.AllowedRoots, MaxRows: c.Tools.SQLite.MaxRows,
+		MaxChars: c.Tools.MaxOutputChars, Timeout: c.Tools.SQLite.Timeout,
+	}))
+	add(shellOff(c), tools.Shell(tools.ShellOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots, AllowedCommands: c.Tools.Shell.AllowedCommands,
+		Timeout: c.Tools.Shell.Timeout, MaxOutputBytes: c.Tools.MaxOutputChars,
+	}))
+	return list
+}
+
+// shellOff says why the shell tool cannot work: it runs programs in the workspace, so that must be readable.
+func shellOff(c *config.Config) string {
+	if len(c.Tools.Shell.AllowedCommands) == 0 {
+		return "tools.shell.allowed_commands is empty"
+	}
+	for _, root := range c.Tools.File.AllowedRoots {
+		if rel, err := filepath.Rel(root, c.Workspace); err == nil && filepath.IsLocal(rel) {
+			return ""
+		}
+	}
+	return "tools.file.allowed_roots does not contain the workspace"
 }
 
 // ToolInfo describes a tool for people and programs.
@@ -67,21 +108,18 @@ type ToolArgument struct {
 	Default     json.RawMessage `json:"default,omitempty"`
 }
 
-// DescribeTools lists all tools, those that are switched off included.
+// DescribeTools lists all tools, those that are off included.
 func DescribeTools(c *config.Config) ([]ToolInfo, error) {
-	all, err := AllTools(c)
-	if err != nil {
-		return nil, err
-	}
 	enabled, err := Tools(c, nil)
 	if err != nil {
 		return nil, err
 	}
 	list := []ToolInfo{}
-	for _, spec := range all.Specs() {
+	for _, t := range builtIn(c) {
+		spec := t.Spec()
 		info := ToolInfo{
 			Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Arguments: []ToolArgument{},
-			ReadOnly: spec.ReadOnly, Limits: spec.Limits, Origin: cmp.Or(spec.Origin, "built in"),
+			ReadOnly: spec.ReadOnly, Limits: append([]string{}, spec.Limits...), Origin: cmp.Or(spec.Origin, "built in"), Off: t.off,
 		}
 		for _, name := range spec.Parameters.PropertyOrder {
 			p := spec.Parameters.Properties[name]
@@ -89,7 +127,7 @@ func DescribeTools(c *config.Config) ([]ToolInfo, error) {
 				Name: name, Description: p.Description, Required: slices.Contains(spec.Parameters.Required, name), Default: p.Default,
 			})
 		}
-		if _, on := enabled.Lookup(spec.Name); !on {
+		if _, on := enabled.Lookup(spec.Name); !on && info.Off == "" {
 			info.Off = "not in tools.enabled_tools"
 		}
 		list = append(list, info)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -102,23 +103,28 @@ func (ps Problems) sorted() Problems {
 // Ties go to the earlier candidate.
 func Nearest(name string, candidates []string) string {
 	name = strings.ToLower(name)
-	// Two swapped letters count as two changes, so that a short name may differ by as much.
-	var limit int
-	switch n := len([]rune(name)); {
-	case n < 4:
-		limit = 1
-	case n < 9:
-		limit = 2
-	default:
-		limit = n / 3
-	}
+	limit := max(1, len([]rune(name))/3)
 	best, bestDistance := "", limit+1
 	for _, c := range candidates {
-		if d := levenshtein.ComputeDistance(name, strings.ToLower(c)); d < bestDistance {
+		if d := distance(name, strings.ToLower(c)); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-func distance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
+// distance is the number of edits between a and b; two swapped letters are one.
+func distance(a, b string) int {
+	d := levenshtein.ComputeDistance(a, b)
+	if d == 2 && len(a) == len(b) && sameLetters(a, b) {
+		return 1
+	}
+	return d
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}

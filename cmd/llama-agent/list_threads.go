@@ -94,7 +94,7 @@ func (s *session) withStore(ctx context.Context, do func(context.Context, *app.A
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, app.Options{Config: c, ReadOnly: true, OpenModel: s.openModel, Logger: s.logger(c)})
+	a, err := app.Open(ctx, app.Options{Config: c, Existing: true, OpenModel: s.openModel, Logger: s.logger(c)})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func newResume(s *session) *cobra.Command {
 }
 
 func (s *session) resume(cmd *cobra.Command, o app.ResumeOptions, args []string) error {
-	return s.task(cmd, false, func(ctx context.Context, a *app.App, observe func(app.Event)) (*app.Report, error) {
+	return s.task(cmd, true, func(ctx context.Context, a *app.App, observe func(app.Event)) (*app.Report, error) {
 		o.Observe = observe
 		thread := ""
 		if len(args) > 0 {

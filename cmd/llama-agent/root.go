@@ -73,7 +73,7 @@ func newRoot(p *program, c *console) *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	root.SetHelpCommand(newHelp())
 	cobra.EnableCommandSorting = false
 
 	flags := root.PersistentFlags()
@@ -96,6 +96,23 @@ func newRoot(p *program, c *console) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	return root
+}
+
+// newHelp is "help COMMAND", for those who are used to it; --help is what the texts mention.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Print what a command does",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, _, err := cmd.Root().Find(args)
+			if err != nil || len(args) > 0 && target == cmd.Root() {
+				return unknownCommand(cmd.Root(), args[0])
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	}
 }
 
 // load builds the configuration from all layers and tells its notices.

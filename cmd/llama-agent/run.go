@@ -79,10 +79,11 @@ func (s *session) goal(args []string) (string, error) {
 	return goal, nil
 }
 
-// task opens the agent, lets do work on a task, and tells how it ended. Commands that do tasks share it.
-func (s *session) task(cmd *cobra.Command, quietWhenDone bool, do func(context.Context, *app.App, func(app.Event)) (*app.Report, error)) (err error) {
+// task opens the agent, lets do work on a task, and tells how it ended. Commands that do tasks share it. With existing, a
+// missing store is not made.
+func (s *session) task(cmd *cobra.Command, existing bool, do func(context.Context, *app.App, func(app.Event)) (*app.Report, error)) (err error) {
 	p := &progress{console: s.console}
-	report, err := s.withApp(cmd.Context(), p, func(ctx context.Context, a *app.App) (*app.Report, error) {
+	report, err := s.withApp(cmd.Context(), existing, p, func(ctx context.Context, a *app.App) (*app.Report, error) {
 		return do(ctx, a, p.observe)
 	})
 	if err != nil {
@@ -95,9 +96,7 @@ func (s *session) task(cmd *cobra.Command, quietWhenDone bool, do func(context.C
 	} else {
 		p.finish(report.Answer)
 	}
-	if !quietWhenDone {
-		p.summary(report)
-	}
+	p.summary(report)
 	if err := s.console.broken(); err != nil {
 		return fmt.Errorf("writing the answer: %w; it is stored, see it with: %s", err, s.resumeCommand(cmd, report.ThreadID, ""))
 	}
@@ -105,13 +104,13 @@ func (s *session) task(cmd *cobra.Command, quietWhenDone bool, do func(context.C
 }
 
 // withApp opens the agent for the duration of do.
-func (s *session) withApp(ctx context.Context, p *progress, do func(context.Context, *app.App) (*app.Report, error)) (report *app.Report, err error) {
+func (s *session) withApp(ctx context.Context, existing bool, p *progress, do func(context.Context, *app.App) (*app.Report, error)) (report *app.Report, err error) {
 	c, err := s.load()
 	if err != nil {
 		return nil, err
 	}
 	a, err := app.Open(ctx, app.Options{
-		Config: c, OpenModel: s.openModel, Logger: s.logger(c), Loading: p.loading, Prefill: p.prefill,
+		Config: c, Existing: existing, OpenModel: s.openModel, Logger: s.logger(c), Loading: p.loading, Prefill: p.prefill,
 	})
 	if err != nil {
 		return nil, err
