@@ -30,29 +30,29 @@ func nearest(name string, candidates []string, limit int) []string {
 }
 
 // distance scores how much two names differ, and whether they are alike at all: at most a third of the longer one is
-// edited, or one contains the other.
+// edited, in the given order of their words or in any, or one contains the other.
 func distance(a, b string) (score int, alike bool) {
-	a, b = normalName(a), normalName(b)
-	if a == "" || b == "" {
+	plainA, sortedA := normalNames(a)
+	plainB, sortedB := normalNames(b)
+	if plainA == "" || plainB == "" {
 		return 0, false
 	}
-	longer := max(len(a), len(b))
-	score = levenshtein.ComputeDistance(clip(a, 200), clip(b, 200))
-	if min(len(a), len(b)) >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+	longer := max(len(plainA), len(plainB))
+	score = min(levenshtein.ComputeDistance(plainA, plainB), 1+levenshtein.ComputeDistance(sortedA, sortedB))
+	if min(len(plainA), len(plainB)) >= 3 && (strings.Contains(plainA, plainB) || strings.Contains(plainB, plainA)) {
 		return min(score, 1+longer/8), true
 	}
 	return score, score*3 <= longer+1
 }
 
-// normalName drops case and separators, which models mix up most.
-func normalName(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '_', '-', ' ', '.', '\t':
-			return -1
-		}
-		return r
-	}, strings.ToLower(s))
+// normalNames drops case and separators, which models mix up most, and returns the words in their order and sorted.
+func normalNames(s string) (plain, sorted string) {
+	words := strings.FieldsFunc(strings.ToLower(cutChars(s, 200)), func(r rune) bool {
+		return strings.ContainsRune("_-. \t", r)
+	})
+	plain = strings.Join(words, "")
+	slices.Sort(words)
+	return plain, strings.Join(words, "")
 }
 
 // quoteList quotes names and joins them: "a", "b" or "c" for the separator " or ".

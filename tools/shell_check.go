@@ -63,6 +63,9 @@ type argChecker struct {
 	w       *workspace
 	program string
 	first   bool // the program is the first of its pipeline: its input is empty
+	// strict applies the path rule to the separate values of options too, for programs whose versions differ in which
+	// options take one.
+	strict bool
 }
 
 // check decides about one program and its arguments, and settles the words to run.
@@ -115,9 +118,17 @@ func (c *argChecker) noInput() *Error {
 }
 
 func (c *argChecker) refuseOption(option string, valid map[string]optionKind) *Error {
+	const maxListed = 40
+	long := strings.HasPrefix(option, "--")
+	var alike []string
+	for _, name := range slices.Sorted(maps.Keys(valid)) {
+		if strings.HasPrefix(name, "--") == long {
+			alike = append(alike, name)
+		}
+	}
 	fix := "leave it out"
-	if len(valid) > 0 {
-		fix = "the allowed options are " + strings.Join(slices.Sorted(maps.Keys(valid)), " ")
+	if len(alike) > 0 {
+		fix += "; allowed are " + listNames(alike, maxListed)
 	}
 	return refuse(fmt.Sprintf("%s is not allowed to use %q", c.program, option), fix)
 }
@@ -170,9 +181,9 @@ func (c *argChecker) longOption(rule programRule, out parsedArgs, words []string
 	case !attached && len(words) < 2:
 		return 0, c.missingValue(name)
 	case !attached:
-		value, used = words[1], 1
+		return 1, c.separateValue(kind, name, words[1])
 	}
-	return used, c.optionValue(kind, value)
+	return 0, c.optionValue(kind, value)
 }
 
 // shortOptions checks a word like -la, -n5 or -n 5.
@@ -196,9 +207,23 @@ func (c *argChecker) shortOptions(rule programRule, out parsedArgs, words []stri
 		if len(words) < 2 {
 			return 0, c.missingValue(name)
 		}
-		return 1, c.optionValue(kind, words[1])
+		return 1, c.separateValue(kind, name, words[1])
 	}
 	return 0, nil
+}
+
+// separateValue checks a value that is a word of its own. A program that does not take it as one would read an option or
+// a path there.
+func (c *argChecker) separateValue(kind optionKind, name, value string) *Error {
+	if len(value) > 1 && value[0] == '-' && !isCount(value) {
+		return refuse(fmt.Sprintf("%s: the value %q of %s looks like an option", c.program, value, name), "attach it to the option")
+	}
+	if c.strict {
+		if problem := c.path(value); problem != nil {
+			return problem
+		}
+	}
+	return c.optionValue(kind, value)
 }
 
 func (c *argChecker) missingValue(name string) *Error {

@@ -24,15 +24,15 @@ type gitRule struct {
 }
 
 const (
-	gitDiffOptions = ` -a -b -B? -C? -D -M? -p -R -s -U= -u -w -W -z --abbrev? --binary --cc --check --color? --color-words? --compact-summary
+	gitDiffOptions = ` -a -b -B? -C? -D -M? -p -R -s -U? -u -w -W -z --abbrev? --binary --cc --check --color? --color-words? --compact-summary
 		--diff-algorithm= --diff-filter= --dirstat? --find-copies? --find-renames? --full-index --function-context --histogram
 		--ignore-all-space --ignore-blank-lines --ignore-space-at-eol --ignore-space-change --inter-hunk-context= --minimal --name-only
 		--name-status --no-color --no-patch --no-prefix --no-renames --numstat --patch --patch-with-stat --patience --pickaxe-all
-		--pickaxe-regex --raw --relative? --shortstat --stat? --summary --text --unified= --word-diff? --word-diff-regex= -G= -S=`
+		--pickaxe-regex --raw --relative? --shortstat --stat? --summary --text --unified? --word-diff? --word-diff-regex= -G= -S=`
 	gitLogOptions = ` -c -E -F -g -i -L= -m -n= -P --abbrev-commit --after= --all --all-match --ancestry-path --author= --author-date-order --basic-regexp
 		--before= --boundary --branches? --cherry --cherry-mark --cherry-pick --committer= --count --date= --date-order --decorate?
-		--decorate-refs= --exclude= --extended-regexp --first-parent --fixed-strings --follow --format= --full-history --glob= --graph
-		--grep= --invert-grep --left-only --left-right --log-size --max-count= --max-parents= --merges --min-parents= --no-abbrev-commit
+		--decorate-refs= --exclude= --extended-regexp --first-parent --fixed-strings --follow --format? --full-history --glob= --graph
+		--grep= --invert-grep --left-only --left-right --log-size --max-count= --max-parents? --merges --min-parents? --no-abbrev-commit
 		--no-decorate --no-merges --no-notes --no-walk? --oneline --parents --perl-regexp --pretty? --regexp-ignore-case --remotes?
 		--reverse --right-only --since= --skip= --source --tags? --topo-order --until= --walk-reflogs`
 )
@@ -94,7 +94,7 @@ func gitCommand(c *argChecker, argv []string) ([]string, *Error) {
 	if !ok {
 		return nil, refuse(fmt.Sprintf("git is not allowed to use %q", name), "only subcommands that read are: "+names)
 	}
-	sub := &argChecker{w: c.w, program: "git " + name}
+	sub := &argChecker{w: c.w, program: "git " + name, strict: true}
 	parsed, problem := sub.parse(rule.programRule, words)
 	if problem != nil {
 		return nil, problem
