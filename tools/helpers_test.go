@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +93,16 @@ func tree(t *testing.T, dir string) map[string]string {
 	})
 	require.NoError(t, err)
 	return out
+}
+
+// requireSameTree compares with an earlier tree, and names the files that differ.
+func requireSameTree(t *testing.T, before map[string]string, dir, doing string) {
+	t.Helper()
+	after := tree(t, dir)
+	for name := range after {
+		require.Contains(t, slices.Collect(maps.Keys(before)), name, "%s made a file", doing)
+	}
+	for name, text := range before {
+		require.True(t, text == after[name], "%s changed %s", doing, name)
+	}
 }

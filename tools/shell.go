@@ -138,14 +138,18 @@ func shellText(r ShellResult, plan *shellPlan) string {
 		return b.String()
 	}
 	if r.StdoutBytes > 0 {
-		b.WriteString("\n" + strings.TrimSuffix(r.Stdout, "\n"))
+		b.WriteString("\n" + withoutLineEnd(r.Stdout))
 		writeLeft(&b, r.stdoutLeft)
 	}
 	if r.StderrBytes > 0 {
-		b.WriteString("\nstderr:\n" + strings.TrimSuffix(r.Stderr, "\n"))
+		b.WriteString("\nstderr:\n" + withoutLineEnd(r.Stderr))
 		writeLeft(&b, r.stderrLeft)
 	}
 	return b.String()
+}
+
+func withoutLineEnd(text string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 }
 
 func writeLeft(b *strings.Builder, left int64) {

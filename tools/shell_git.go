@@ -61,7 +61,7 @@ var gitRules = map[string]gitRule{
 		--is-inside-work-tree --is-shallow-repository --quiet -q --short? --show-cdup --show-prefix --show-toplevel --symbolic
 		--symbolic-full-name --tags? --verify`)}},
 	"rev-list":      {programRule: programRule{digits: true, options: options("--objects --timestamp --header" + gitLogOptions)}},
-	"describe":      {programRule: programRule{options: options("--abbrev? --all --always --candidates= --contains --dirty? --exact-match --exclude= --first-parent --long --match= --tags")}},
+	"describe":      {programRule: programRule{options: options("--abbrev? --all --always --candidates= --contains --exact-match --exclude= --first-parent --long --match= --tags")}},
 	"cat-file":      {programRule: programRule{options: options("-e -p -s -t")}},
 	"merge-base":    {programRule: programRule{options: options("-a --all --fork-point --independent --is-ancestor --octopus")}},
 	"name-rev":      {programRule: programRule{options: options("--all --always --exclude= --name-only --no-undefined --refs= --tags")}},

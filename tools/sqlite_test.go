@@ -84,8 +84,8 @@ func TestStatementsThatWriteAreRefused(t *testing.T) {
 		require.Contains(t, []Kind{KindDenied, KindInvalidArguments, KindFailed}, problem.Kind, statement)
 		require.NotEmpty(t, problem.Fix+problem.Message)
 	}
-	require.Equal(t, before, tree(t, dir), "the database or its folder changed")
-	require.Equal(t, beforeCwd, tree(t, cwd), "a file was made in the process's folder")
+	requireSameTree(t, before, dir, "a statement")
+	requireSameTree(t, beforeCwd, cwd, "a statement")
 }
 
 func TestStatementsThatReadWork(t *testing.T) {
@@ -95,21 +95,21 @@ func TestStatementsThatReadWork(t *testing.T) {
 	for statement, want := range map[string]string{
 		"WITH x AS (SELECT 1 AS n) SELECT n FROM x":                      "1 row\nn: 1",
 		"-- first\n/* second */ SELECT count(*) AS n FROM t ; -- last\n": "1 row\nn: 200",
-		";SELECT 5 AS n;;":                                               "1 row\nn: 5",
-		"SELECT 'delete; drop' AS n":                                     "1 row\nn: delete; drop",
-		"VALUES (1, NULL), (2, '')":                                      "2 rows\ncolumn1 | column2\n1 | NULL\n2 | ''",
-		"SELECT id, created FROM orders ORDER BY id":                     "2 rows\nid | created\n2 | 2024-01-02 03:04:05\n9007199254740993 | 2024-01-02T03:04:05Z",
-		"SELECT total FROM orders ORDER BY id":                           "2 rows\ntotal\n3.0\n12.5",
-		"SELECT -9223372036854775808 AS low":                             "1 row\nlow: -9223372036854775808",
-		"SELECT 'a|b' AS a, 'c\nd' AS b":                                 "1 row\na: a\\|b\nb: c\\nd",
-		"SELECT 'x' || char(27) || '[2J' AS esc":                         "1 row\nesc: x␛[2J",
-		"SELECT cast(x'ff41' AS TEXT) AS bad":                            `1 row` + "\n" + `bad: \xFFA`,
-		"SELECT * FROM paid":                                             "1 row\nid: 9007199254740993\ntotal: 12.5",
-		"SELECT a FROM t WHERE a > 1000":                                 "0 rows (columns: a)",
-		"PRAGMA user_version":                                            "1 row\nuser_version: 0",
-		"SELECT name FROM pragma_table_info('customers')":                "2 rows\nname\nid\nname",
-		"SELECT json_extract('{\"a\":[1,2]}', '$.a[1]') AS j":            "1 row\nj: 2",
-		"SELECT 1e999 AS inf":                                            "1 row\ninf: +Inf",
+		";SELECT 5 AS n;;":                                    "1 row\nn: 5",
+		"SELECT 'delete; drop' AS n":                          "1 row\nn: delete; drop",
+		"VALUES (1, NULL), (2, '')":                           "2 rows\ncolumn1 | column2\n1 | NULL\n2 | ''",
+		"SELECT id, created FROM orders ORDER BY id":          "2 rows\nid | created\n2 | 2024-01-02 03:04:05\n9007199254740993 | 2024-01-02T03:04:05Z",
+		"SELECT total FROM orders ORDER BY id":                "2 rows\ntotal\n3.0\n12.5",
+		"SELECT -9223372036854775808 AS low":                  "1 row\nlow: -9223372036854775808",
+		"SELECT 'a|b' AS a, 'c\nd' AS b":                      "1 row\na: a\\|b\nb: c\\nd",
+		"SELECT 'x' || char(27) || '[2J' AS esc":              "1 row\nesc: x␛[2J",
+		"SELECT cast(x'ff41' AS TEXT) AS bad":                 `1 row` + "\n" + `bad: \xFFA`,
+		"SELECT * FROM paid":                                  "1 row\nid: 9007199254740993\ntotal: 12.5",
+		"SELECT a FROM t WHERE a > 1000":                      "0 rows (columns: a)",
+		"PRAGMA user_version":                                 "1 row\nuser_version: 0",
+		"SELECT name FROM pragma_table_info('customers')":     "2 rows\nname\nid\nname",
+		"SELECT json_extract('{\"a\":[1,2]}', '$.a[1]') AS j": "1 row\nj: 2",
+		"SELECT 1e999 AS inf":                                 "1 row\ninf: +Inf",
 	} {
 		require.Equal(t, want, mustCall(t, r, "query_sqlite", query(statement)).Text, statement)
 	}
@@ -251,7 +251,7 @@ func TestNamesThatMeanSomethingInURIs(t *testing.T) {
 	for name := range before {
 		require.Contains(t, mustCall(t, r, "describe_sqlite_table", map[string]any{"db_path": name}).Text, "table here", name)
 	}
-	require.Equal(t, before, tree(t, dir))
+	requireSameTree(t, before, dir, "describing")
 }
 
 // TestWALDatabases reads databases in WAL mode in every state, without making a file.
