@@ -139,7 +139,7 @@ func (w *work) makeCall(ctx context.Context, step Step, tool string, again bool)
 		if len(arguments) > 0 {
 			call.Arguments = arguments
 		}
-		call.Text, call.Error = problem.Message, problem
+		call.Text, call.Error, call.Rejected = problem.Message, problem, true
 		w.counters.Calls++
 		w.record(ctx, call, false)
 		return call, nil

@@ -23,7 +23,7 @@ func (f *flow) compile(options graph.Options) (*graph.Graph, error) {
 	b.Node(finalizerNode, f.nodeFunc(finalizerNode, StatusReflecting, (*work).writeAnswer))
 	b.Branch(graph.Start, to(routeEntry), plannerNode, executorNode, reflectorNode, finalizerNode)
 	b.Branch(plannerNode, to(routePlan), executorNode, finalizerNode)
-	b.Branch(executorNode, to(routeStep), executorNode, reflectorNode, finalizerNode)
+	b.Branch(executorNode, to(f.routeStep), executorNode, reflectorNode, finalizerNode)
 	b.Branch(reflectorNode, to(routeReview), plannerNode, finalizerNode)
 	b.Edge(finalizerNode, graph.End)
 	return b.Compile(options)
@@ -50,7 +50,7 @@ func routePlan(s graph.State) string {
 
 // routeStep goes on with the next step. A failed step goes to the review at once, because the steps after it were planned on
 // its result. A task that took no tool at all has no evidence to review.
-func routeStep(s graph.State) string {
+func (f *flow) routeStep(s graph.State) string {
 	if failureChannel.Get(s) != nil {
 		return finalizerNode
 	}
@@ -60,7 +60,8 @@ func routeStep(s graph.State) string {
 			return executorNode
 		}
 	}
-	if len(callsOf(transcriptChannel.Get(s))) == 0 {
+	calls := callsOf(transcriptChannel.Get(s))
+	if len(calls) == 0 || !f.alwaysReview && !needsReview(plan, calls) {
 		return finalizerNode
 	}
 	return reflectorNode

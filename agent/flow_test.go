@@ -43,6 +43,16 @@ func TestOneToolCallTakesFourModelCalls(t *testing.T) {
 	require.Equal(t, thread, report.ThreadID)
 }
 
+func TestReviewIsSkippedWhenEveryResultIsWhole(t *testing.T) {
+	t.Parallel()
+	skip := func(c *agent.Config) { c.AlwaysReview = false }
+	r := newRig(t, skip, plan("weigh the stone|look", "count the ledger|query"), args(`{"at":"stone"}`), args(`{"at":"ledger"}`), answer("12 kg, 41"))
+	require.Equal(t, agent.StatusDone, r.run("How heavy is the stone and how long the ledger?").Status)
+
+	r = newRig(t, skip, plan("weigh the stone|look", "see the cat|look"), args(`{"at":"stone"}`), args(`{"at":"cat"}`), choose("none"), review("failed"), answer("12 kg, no cat"))
+	require.Equal(t, agent.StatusFailed, r.run("How heavy are the stone and the cat?").Status)
+}
+
 func TestToolWithoutArgumentsNeedsNoModelCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, plan("see how far the job is|poll"), review("done"), answer("1"))

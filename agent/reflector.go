@@ -2,11 +2,49 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/templates"
 )
+
+// needsReview reports whether a review could find something open. It could not when each step of the plan ended with a call
+// that worked and whose result is whole: then there is all that the plan asked for, and the model that made the plan is the
+// one that would judge it. Small models find gaps there that do not exist, and a needless plan follows. The rule reads the
+// outcome of calls only, never their words.
+func needsReview(plan []Step, calls []Call) bool {
+	last := map[int]*Call{}
+	for i := range calls {
+		last[calls[i].Step] = &calls[i]
+	}
+	for _, s := range plan {
+		if s.State == StepDropped || s.State == StepDone && s.Tool == NoTool {
+			continue
+		}
+		c := last[s.Number]
+		if s.State != StepDone || c == nil || c.Error != nil || !whole(c.Result) {
+			return true
+		}
+	}
+	return false
+}
+
+// whole reports whether a result object says that it holds everything: by convention it says "truncated": true or "at_end":
+// false when there is more, and has an empty list when nothing was found.
+func whole(result json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(result, &fields) != nil {
+		return false
+	}
+	for name, value := range fields {
+		text := string(value)
+		if name == "truncated" && text == "true" || name == "at_end" && text == "false" || text == "[]" {
+			return false
+		}
+	}
+	return true
+}
 
 // review judges the results against the task, and decides what follows.
 func (w *work) review(ctx context.Context) error {

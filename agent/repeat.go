@@ -26,7 +26,7 @@ func repeated(calls []Call, tool string, arguments json.RawMessage, iteration in
 	}
 	for i := last + 1; i < len(calls); i++ {
 		c := &calls[i]
-		if !c.Skipped && !c.ReadOnly && c.ran() && !settled(calls, c.key()) {
+		if !c.Skipped && !c.ReadOnly && !c.Rejected && !settled(calls, c.key()) {
 			return Call{}, false
 		}
 	}
@@ -39,11 +39,6 @@ func repeated(calls []Call, tool string, arguments json.RawMessage, iteration in
 		}
 	}
 	return calls[last], true
-}
-
-// ran reports whether the tool itself was reached.
-func (c *Call) ran() bool {
-	return c.Error == nil || c.Error.Kind != callInvalid && c.Error.Kind != callCut && c.Error.Kind != "unknown_tool"
 }
 
 type comparison int
@@ -105,7 +100,7 @@ func repeats(calls []Call, step int) int {
 		if c.Skipped || rejected[c.key()] {
 			n++
 		}
-		if !c.ran() {
+		if c.Rejected {
 			rejected[c.key()] = true
 		}
 	}

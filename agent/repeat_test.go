@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +18,7 @@ func history(text string) []Call {
 			tool, result, _ := strings.Cut(word, "=")
 			name := strings.Trim(tool, "!~?")
 			c := Call{Step: 1, Iteration: i + 1, Tool: name, Arguments: json.RawMessage("{}"), Text: result, ReadOnly: !strings.Contains(tool, "!"), Skipped: strings.Contains(tool, "~")}
-			if strings.Contains(tool, "?") {
-				c.Error = &CallError{Kind: callInvalid}
-			}
+			c.Rejected = strings.Contains(tool, "?")
 			calls = append(calls, c)
 		}
 	}
@@ -96,6 +95,34 @@ func TestExtendPlan(t *testing.T) {
 	next := extendPlan(old, planned, 2, nil)
 	require.Equal(t, 5, next[4].Number)
 	require.Equal(t, 2, next[4].Iteration)
+}
+
+func TestNeedsReview(t *testing.T) {
+	t.Parallel()
+	done := []Step{{Number: 1, Tool: "A", State: StepDone}, {Number: 2, Tool: NoTool, State: StepDone}, {Number: 3, Tool: "B", State: StepDropped}}
+	failed := []Step{{Number: 1, Tool: "A", State: StepFailed}}
+	pending := append(slices.Clone(done), Step{Number: 4, Tool: "A", State: StepPending})
+	call := func(result string) Call { return Call{Step: 1, Tool: "A", Result: json.RawMessage(result)} }
+	bad := call(`{}`)
+	bad.Error = &CallError{Kind: "failed"}
+	for _, test := range []struct {
+		name  string
+		plan  []Step
+		calls []Call
+		want  bool
+	}{
+		{"whole result", done, []Call{call(`{"rows":[[0]],"truncated":false,"at_end":true}`)}, false},
+		{"repaired call", done, []Call{bad, call(`{"text":"x"}`)}, false},
+		{"cut result", done, []Call{call(`{"rows":[[0]],"truncated":true}`)}, true},
+		{"part of a file", done, []Call{call(`{"content":"x","at_end":false}`)}, true},
+		{"nothing found", done, []Call{call(`{"matches":[]}`)}, true},
+		{"no object", done, []Call{call(``)}, true},
+		{"ended by a refused repeat", done, []Call{call(`{}`), bad}, true},
+		{"failed step", failed, []Call{bad}, true},
+		{"step that is left", pending, []Call{call(`{}`)}, true},
+	} {
+		require.Equal(t, test.want, needsReview(test.plan, test.calls), test.name)
+	}
 }
 
 func TestUnfinishedRune(t *testing.T) {

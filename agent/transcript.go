@@ -25,7 +25,9 @@ type Call struct {
 	Error  *CallError      `json:"error,omitempty"`
 
 	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
-	Skipped    bool  `json:"skipped,omitempty"`
+	Skipped bool `json:"skipped,omitempty"`
+	// Rejected marks a call that never reached its tool: the tool does not exist, or its arguments do not fit the schema.
+	Rejected   bool  `json:"rejected,omitempty"`
 	ReadOnly   bool  `json:"read_only,omitempty"`
 	DurationMS int64 `json:"duration_ms"`
 }
@@ -41,7 +43,6 @@ const (
 	callCut         = "cut"         // the reply with the arguments ended at its cap
 	callRepeated    = "repeated"    // not run, because an equal call had run
 	callInterrupted = "interrupted" // the run was stopped while the tool worked
-	callInvalid     = "invalid_arguments"
 )
 
 // key identifies equal calls.

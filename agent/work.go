@@ -22,6 +22,8 @@ type flow struct {
 	limits   Limits
 	nodes    map[string]NodeOptions
 	clock    func() time.Time
+
+	alwaysReview bool
 }
 
 // work is one run of one node: what it read, and what it will have changed when it returns. It belongs to the goroutine that
