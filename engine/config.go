@@ -17,6 +17,8 @@ const (
 	microBatch = 256
 	// prefillChunk is the most of one prompt that goes into one batch, so that other sequences are not held up longer.
 	prefillChunk = 256
+	// maxThreads is GGML_MAX_N_THREADS; llama.cpp aborts the process above it.
+	maxThreads = 512
 	// cachedSequences are kept besides the active ones, for their prefixes.
 	cachedSequences = 12
 )
@@ -88,6 +90,7 @@ func (c Config) validate() error {
 	bad(c.ModelPath != "", "no model file is set")
 	bad(c.ContextSize >= 0, "context size %d is negative", c.ContextSize)
 	bad(c.BatchSize >= 1, "batch size %d is not positive", c.BatchSize)
+	bad(c.Threads <= maxThreads, "threads = %d is more than llama.cpp's %d", c.Threads, maxThreads)
 	bad(c.Parallel >= 1 && c.Parallel <= 64, "parallel = %d is not in 1 to 64", c.Parallel)
 	bad(c.MaxTokens >= 1, "max tokens %d is not positive", c.MaxTokens)
 	bad(oneOf(c.ToolFormat, "auto", "native", "structured"), "tool format %q is not auto, native or structured", c.ToolFormat)

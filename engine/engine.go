@@ -13,10 +13,12 @@ import (
 type Engine struct {
 	cfg     Config
 	model   model
+	info    ModelInfo
+	size    int // cells of the KV cache
 	sched   *scheduler
 	free    func()
 	caps    llama.ChatCaps
-	control []string // spellings of the control tokens
+	control *controlTable
 	grammar grammarCache
 	noted   sync.Map // notices that were logged
 
@@ -74,7 +76,8 @@ func newEngine(c Config, m model, mem memory, free func()) (*Engine, error) {
 	if !caps.Explicit {
 		c.Logger.Warn("the model brings no chat template; ChatML is used", "model", c.ModelPath)
 	}
-	e := &Engine{cfg: c, model: m, free: free, caps: caps, control: controlSpellings(m), sched: newScheduler(m, mem, c)}
+	e := &Engine{cfg: c, model: m, free: free, caps: caps, size: mem.Size(), control: newControlTable(controlSpellings(m)), sched: newScheduler(m, mem, c)}
+	e.info = e.describe()
 	go e.sched.run()
 	return e, nil
 }
@@ -104,10 +107,12 @@ func (e *Engine) enter() error {
 }
 
 // ContextSize is the number of tokens that prompt and reply of all active calls share.
-func (e *Engine) ContextSize() int { return e.sched.mem.Size() }
+func (e *Engine) ContextSize() int { return e.size }
 
 // Info describes the loaded model.
-func (e *Engine) Info() ModelInfo {
+func (e *Engine) Info() ModelInfo { return e.info }
+
+func (e *Engine) describe() ModelInfo {
 	i := e.model.Info()
 	return ModelInfo{
 		Description: e.model.Description(), ContextTrain: i.ContextTrain, Parameters: i.Parameters, Bytes: i.Bytes,

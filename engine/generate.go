@@ -106,6 +106,9 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	if c.prompt, c.tokens, err = e.render(req); err != nil {
 		return nil, err
 	}
+	if len(c.tokens) == 0 {
+		return nil, errors.New("engine: the prompt is empty: the chat template renders nothing for these messages")
+	}
 	size := e.ContextSize()
 	if len(c.tokens)+1 > size {
 		return nil, &ContextError{PromptTokens: len(c.tokens), ContextSize: size}
@@ -113,10 +116,20 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	c.opts.MaxTokens = min(c.opts.MaxTokens, size-len(c.tokens))
 	c.opts.StopWords = append(append([]string(nil), opts.StopWords...), c.prompt.Stops...)
 	c.req = llama.SamplerParams{
-		Seed: uint32(int32(opts.Seed)), Temperature: float32(opts.Temperature), TopK: opts.TopK, TopP: float32(opts.TopP),
+		Seed: seed(opts.Seed), Temperature: float32(opts.Temperature), TopK: opts.TopK, TopP: float32(opts.TopP),
 		MinP: float32(e.cfg.MinP), RepeatPenalty: float32(opts.RepetitionPenalty), RepeatLastN: repeatLastN,
 	}
 	return c, e.constrain(c, req)
+}
+
+// randomSeed makes llama.cpp draw a seed.
+const randomSeed = 0xFFFFFFFF
+
+func seed(n int) uint32 {
+	if n < 0 {
+		return randomSeed
+	}
+	return uint32(n % randomSeed)
 }
 
 // constrain sets the grammar. The repeat penalty is off under one: it would push the model off the names, quotes and
@@ -204,20 +217,29 @@ func (e *Engine) generate(ctx context.Context, c *call) (*llms.ContentResponse, 
 
 	progress, _ := c.opts.Metadata[metaProgress].(func(done, total int))
 	out := replyReader{engine: e, call: c, ctx: ctx}
+	var refused error // by the caller's streaming function; the request may be at its end before it hears of that
 	for ev := range r.events {
 		switch {
 		case ev.end:
+			if refused != nil {
+				return nil, refused
+			}
 			if ev.err != nil {
 				return nil, cause(ctx, ev.err)
+			}
+			if out.cut {
+				return nil, context.Cause(ctx)
 			}
 			return out.response(ev.finish, *ev.usage)
 		case ev.done > 0:
 			if progress != nil {
-				progress(ev.done, len(r.prompt))
+				progress(ev.done, len(c.tokens))
 			}
 		default:
-			if err := out.push(ev.delta); err != nil {
-				cancel(err)
+			if refused == nil {
+				if refused = out.push(ev.delta); refused != nil {
+					cancel(refused)
+				}
 			}
 		}
 	}
@@ -239,11 +261,13 @@ type replyReader struct {
 	ctx    context.Context
 	text   strings.Builder
 	sent   llama.ChatReply // what was streamed, when the reply is parsed
+	cut    bool            // the rest was not streamed, because the call was cancelled
 }
 
 func (r *replyReader) push(delta string) error {
 	if r.ctx.Err() != nil {
-		return nil // the end is on its way
+		r.cut = true // the end is on its way
+		return nil
 	}
 	r.text.WriteString(delta)
 	if r.call.opts.StreamingFunc == nil && r.call.opts.StreamingReasoningFunc == nil || r.call.tools == toolsStructured {
@@ -305,6 +329,9 @@ func (r *replyReader) response(finish string, u Usage) (*llms.ContentResponse, e
 		}
 		choice.Content, choice.ReasoningContent = reply.Content, reply.Reasoning
 		for i, t := range reply.ToolCalls {
+			if t.Arguments == "" && finish == finishLength {
+				continue // cut off before its arguments
+			}
 			addCall(choice, t.ID, t.Name, t.Arguments, i)
 		}
 	}

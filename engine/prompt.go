@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,36 +73,50 @@ type rewrite struct {
 	fn   func([]llama.ChatMessage) []llama.ChatMessage
 }
 
-// rewrites, from the mildest to the strongest; each is tried on top of the ones before it.
-var rewrites = []rewrite{
-	{"tool messages become text", foldTools},
-	{"neighbouring messages of one role become one", mergeTurns},
-	{"the system text becomes part of the first user message", foldSystem},
+var (
+	rewriteTools  = rewrite{"tool messages become text", foldTools}
+	rewriteTurns  = rewrite{"neighbouring messages of one role become one", mergeTurns}
+	rewriteSystem = rewrite{"the system text becomes part of the first user message", foldSystem}
+)
+
+// rewritings are tried in order, those that change less first.
+var rewritings = [][]rewrite{
+	{},
+	{rewriteTurns},
+	{rewriteSystem},
+	{rewriteSystem, rewriteTurns},
+	{rewriteTools},
+	{rewriteTools, rewriteTurns},
+	{rewriteTools, rewriteSystem},
+	{rewriteTools, rewriteSystem, rewriteTurns},
 }
 
 // render applies the chat template and tokenises the result. A template that raises an error or loses a message gets a
 // rewritten conversation; what was rewritten is logged once.
 func (e *Engine) render(req llama.ChatRequest) (llama.ChatPrompt, []llama.Token, error) {
+	req = copyRequest(req)
 	esc := newEscaper(e.control, req)
-	req = esc.request(req)
-	p, err := e.renderChecked(req)
-	var used []string
-	for _, rw := range rewrites {
-		if err == nil {
-			break
+	esc.request(&req)
+	var first error
+	for _, rewrites := range rewritings {
+		try := req
+		names := make([]string, 0, len(rewrites))
+		for _, rw := range rewrites {
+			try.Messages = rw.fn(try.Messages)
+			names = append(names, rw.name)
 		}
-		used = append(used, rw.name)
-		req.Messages = rw.fn(req.Messages)
-		p, err = e.renderChecked(req)
+		p, err := e.renderChecked(try)
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		if len(names) > 0 {
+			e.noteOnce("the chat template cannot render this conversation as it is: " + strings.Join(names, "; "))
+		}
+		tokens, err := e.tokenize(esc, p.Prompt)
+		return p, tokens, err
 	}
-	if err != nil {
-		return p, nil, fmt.Errorf("engine: the model's chat template cannot render this conversation: %w", err)
-	}
-	if len(used) > 0 {
-		e.noteOnce("the chat template cannot render this conversation as it is: " + strings.Join(used, "; "))
-	}
-	tokens, err := e.tokenize(esc, p.Prompt)
-	return p, tokens, err
+	return llama.ChatPrompt{}, nil, fmt.Errorf("engine: the model's chat template cannot render this conversation: %w", first)
 }
 
 // noteOnce logs a notice the first time it comes up.
@@ -117,18 +133,50 @@ func (e *Engine) renderChecked(req llama.ChatRequest) (llama.ChatPrompt, error) 
 	if err != nil {
 		return p, err
 	}
-	for _, m := range req.Messages {
-		// Templates may strip the reasoning of an assistant's message, so only its calls are looked for.
-		if m.Role != "assistant" && !strings.Contains(p.Prompt, strings.TrimSpace(m.Content)) {
-			return p, fmt.Errorf("%w of role %s", errLost, m.Role)
+	return p, lostMessage(p.Prompt, req.Messages)
+}
+
+// lostMessage finds a message that a rendered prompt leaves out. A short text such as "4" may well be there by accident,
+// so the texts have to come in order. Two things may be elsewhere: templates move the system text, and they strip the
+// reasoning of an assistant's message, so only its calls are looked for.
+func lostMessage(prompt string, messages []llama.ChatMessage) error {
+	rest := prompt
+	for _, m := range messages {
+		switch text := strings.TrimSpace(m.Content); m.Role {
+		case "assistant":
+		case "system":
+			if _, ok := cutAfter(prompt, text); !ok {
+				return fmt.Errorf("%w of role system", errLost)
+			}
+		default:
+			var ok bool
+			if rest, ok = cutAfter(rest, text); !ok {
+				return fmt.Errorf("%w of role %s", errLost, m.Role)
+			}
 		}
 		for _, c := range m.ToolCalls {
-			if !strings.Contains(p.Prompt, c.Function.Name) {
-				return p, fmt.Errorf("%w with a call of %s", errLost, c.Function.Name)
+			var ok bool
+			if rest, ok = cutAfter(rest, c.Function.Name); !ok {
+				return fmt.Errorf("%w with a call of %s", errLost, c.Function.Name)
 			}
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// cutAfter returns what follows text in a prompt. Some templates write the results of tools as JSON strings.
+func cutAfter(prompt, text string) (rest string, ok bool) {
+	if _, rest, ok = strings.Cut(prompt, text); ok {
+		return rest, true
+	}
+	var quoted strings.Builder
+	enc := json.NewEncoder(&quoted)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		return "", false
+	}
+	_, rest, ok = strings.Cut(prompt, strings.Trim(quoted.String(), "\"\n"))
+	return rest, ok
 }
 
 // foldTools writes calls and results as text.
@@ -147,7 +195,11 @@ func foldTools(messages []llama.ChatMessage) []llama.ChatMessage {
 			out[i].Content, out[i].ToolCalls = b.String(), nil
 		}
 		if m.Role == "tool" {
-			out[i] = llama.ChatMessage{Role: "user", Content: "Result of " + m.Name + ":\n" + m.Content}
+			label := "Result:\n"
+			if m.Name != "" {
+				label = "Result of " + m.Name + ":\n"
+			}
+			out[i] = llama.ChatMessage{Role: "user", Content: label + m.Content}
 		}
 	}
 	return out
@@ -190,121 +242,23 @@ func foldSystem(messages []llama.ChatMessage) []llama.ChatMessage {
 	return append([]llama.ChatMessage{{Role: "user", Content: text}}, out...)
 }
 
-// escaper keeps text from becoming control tokens. Each spelling of a control token in a message is replaced by a mark
-// before the template runs; after it, the text is cut at the marks and the spellings are tokenised as plain text. All
-// other text is tokenised in one piece with its surroundings, as the model saw it in training.
-type escaper struct {
-	control []string
-	mark    string // begins and ends a mark; occurs nowhere in the messages
-	found   []string
-}
-
-// markRunes are private-use characters; one of their repetitions is free in any text.
-const markRune = "\uE0F1"
-
-func newEscaper(control []string, req llama.ChatRequest) *escaper {
-	e := &escaper{control: control, mark: markRune}
-	longest := 0
-	eachText(&req, func(s string) string {
-		longest = max(longest, longestRun(s, markRune))
-		return s
-	})
-	e.mark = strings.Repeat(markRune, longest+1)
-	return e
-}
-
-func longestRun(s, unit string) int {
-	longest := 0
-	for {
-		i := strings.Index(s, unit)
-		if i < 0 {
-			return longest
-		}
-		n := 0
-		for s = s[i:]; strings.HasPrefix(s, unit); s = s[len(unit):] {
-			n++
-		}
-		longest = max(longest, n)
-	}
-}
-
-// request returns a copy of the request with every text escaped.
-func (e *escaper) request(req llama.ChatRequest) llama.ChatRequest {
-	req.Messages = slices.Clone(req.Messages)
-	for i := range req.Messages {
-		req.Messages[i].ToolCalls = slices.Clone(req.Messages[i].ToolCalls)
-	}
-	req.Tools = slices.Clone(req.Tools)
-	eachText(&req, e.escape)
-	return req
-}
-
-// eachText maps every text of a request that can come from outside.
-func eachText(req *llama.ChatRequest, fn func(string) string) {
-	for i := range req.Messages {
-		m := &req.Messages[i]
-		m.Content = fn(m.Content)
-		for j := range m.ToolCalls {
-			m.ToolCalls[j].Function.Arguments = fn(m.ToolCalls[j].Function.Arguments)
-		}
-	}
-	for i := range req.Tools {
-		f := &req.Tools[i].Function
-		f.Description = fn(f.Description)
-	}
-}
-
-// escape replaces spellings of control tokens, the longest at each place first.
-func (e *escaper) escape(s string) string {
-	var b strings.Builder
-	for {
-		at, spelling := -1, ""
-		for _, c := range e.control {
-			i := strings.Index(s, c)
-			if i >= 0 && (at < 0 || i < at || i == at && len(c) > len(spelling)) {
-				at, spelling = i, c
-			}
-		}
-		if at < 0 {
-			if b.Len() == 0 {
-				return s
-			}
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:at])
-		fmt.Fprintf(&b, "%s%d%s", e.mark, len(e.found), e.mark)
-		e.found = append(e.found, spelling)
-		s = s[at+len(spelling):]
-	}
-}
-
 // tokenize cuts a rendered prompt at the marks and tokenises the parts, with exactly one BOS where the model wants it.
 func (e *Engine) tokenize(esc *escaper, prompt string) ([]llama.Token, error) {
 	info := e.model.Info()
 	var tokens []llama.Token
-	add := func(text string, parseSpecial bool) error {
-		if text == "" {
-			return nil
+	for rest, more := prompt, true; more; {
+		var before, spelling string
+		before, spelling, rest, more = esc.next(rest)
+		for i, text := range []string{before, spelling} {
+			if text == "" {
+				continue
+			}
+			t, err := e.model.Tokenize(text, false, i == 0)
+			if err != nil {
+				return nil, err
+			}
+			tokens = append(tokens, t...)
 		}
-		t, err := e.model.Tokenize(text, false, parseSpecial)
-		tokens = append(tokens, t...)
-		return err
-	}
-	for i := range esc.found {
-		mark := fmt.Sprintf("%s%d%s", esc.mark, i, esc.mark)
-		// A template may drop or repeat a text, so marks can be missing or out of order; what is left is found below.
-		before, after, ok := strings.Cut(prompt, mark)
-		if !ok {
-			continue
-		}
-		if err := errors.Join(add(before, true), add(esc.found[i], false)); err != nil {
-			return nil, err
-		}
-		prompt = after
-	}
-	if err := add(prompt, true); err != nil {
-		return nil, err
 	}
 	if info.AddBOS && info.BOS >= 0 && (len(tokens) == 0 || tokens[0] != info.BOS) {
 		tokens = append([]llama.Token{info.BOS}, tokens...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,7 @@ type request struct {
 	maxTokens int
 	sampling  llama.SamplerParams
 	text      textTracker
-	progress  func(done, total int) // prompt tokens in the KV cache; called by the reader of events
-	events    chan event            // never blocks the owner: it has room for all that can come
+	events    chan event // never blocks the owner: it has room for all that can come
 	cancelled atomic.Bool
 	queued    time.Time
 
@@ -128,6 +128,7 @@ func (s *scheduler) run() {
 		s.dropCancelled()
 		s.admit()
 		s.tick()
+		s.kvTokens.Store(int64(s.cache.cachedTokens()))
 	}
 	for _, r := range append(s.active, s.waiting...) {
 		s.finish(r, "", ErrClosed)
@@ -160,6 +161,11 @@ func (s *scheduler) intake() bool {
 
 func (s *scheduler) dropCancelled() {
 	s.mem.ResetAbort()
+	select {
+	case <-s.quit:
+		s.mem.Abort() // the one that came with it may just have been taken back
+	default:
+	}
 	drop := func(list []*request) []*request {
 		kept := list[:0]
 		for _, r := range list {
@@ -277,27 +283,30 @@ func (s *scheduler) tick() {
 			s.sample(r)
 		}
 	}
-	s.kvTokens.Store(int64(s.cache.cachedTokens()))
 }
 
-// fill builds the batch: first the sampled tokens of all generations, then prompt chunks, oldest request first.
+// fill builds the batch: first the sampled tokens of all generations, then chunks of prompts, which share the rest evenly.
 func (s *scheduler) fill() {
 	s.batch.Reset()
 	s.in = s.in[:0]
 	room := s.mem.BatchSize()
+	prefills := 0
 	for _, r := range s.active {
 		r.row = -1
-		if r.done == len(r.prompt) && room > 0 {
+		if r.done < len(r.prompt) {
+			prefills++
+		} else if room > 0 {
 			r.row = s.batch.Add(r.next, len(s.cache.seqs[r.seq].tokens), r.seq, true)
 			s.in = append(s.in, r)
 			room--
 		}
 	}
 	for _, r := range s.active {
-		n := min(len(r.prompt)-r.done, prefillChunk, room)
-		if n <= 0 {
+		if r.done == len(r.prompt) || room == 0 {
 			continue
 		}
+		n := min(len(r.prompt)-r.done, prefillChunk, (room+prefills-1)/prefills)
+		prefills--
 		for i := r.done; i < r.done+n; i++ {
 			last := i == len(r.prompt)-1
 			row := s.batch.Add(r.prompt[i], i, r.seq, last)
@@ -319,9 +328,11 @@ func (s *scheduler) advance(r *request) {
 	}
 	end := s.mem.SeqPosMax(r.seq) + 1
 	seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
-	r.usage.EvaluatedTokens += end - r.done
+	if r.sampled == 0 {
+		r.usage.EvaluatedTokens += end - r.done
+		r.post(event{done: end})
+	}
 	r.done = end
-	r.post(event{done: r.done})
 }
 
 // resync repairs the bookkeeping after an abort: only the positions that a sequence reports are there.
@@ -333,16 +344,34 @@ func (s *scheduler) resync() {
 		case r.done < len(r.prompt) && end > r.done && end <= len(r.prompt):
 			// Positions of the chunk that were finished. Its last token is dropped again when its logits are lost.
 			end = min(end, len(r.prompt)-1)
-			s.mem.SeqRemove(r.seq, end, -1)
-			if end > r.done {
+			if !s.mem.SeqRemove(r.seq, end, -1) {
+				s.restart(r)
+			} else if end > r.done {
 				seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
-				r.usage.EvaluatedTokens += end - r.done
+				if r.sampled == 0 {
+					r.usage.EvaluatedTokens += end - r.done
+				}
 				r.done = end
 			}
 		case end > len(seq.tokens):
-			s.mem.SeqRemove(r.seq, len(seq.tokens), -1)
+			if !s.mem.SeqRemove(r.seq, len(seq.tokens), -1) {
+				s.restart(r)
+			}
 		}
 	}
+}
+
+// restart computes a request's sequence anew, for a memory that cannot go back to before an aborted batch: what the
+// sequence held, and the token that was to follow, are its prompt now.
+func (s *scheduler) restart(r *request) {
+	if r.done == len(r.prompt) {
+		r.prompt = append(slices.Clone(s.cache.seqs[r.seq].tokens), r.next)
+	}
+	if r.sampled == 0 {
+		r.usage.CachedTokens, r.usage.EvaluatedTokens = 0, 0
+	}
+	s.drop(r.seq)
+	r.done = 0
 }
 
 // sample takes the next token of a request and ends it when it is over.

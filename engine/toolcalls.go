@@ -50,6 +50,9 @@ var freeText = regexp.MustCompile(`(?m)^(root ::= .*?)until-\d+\? (tool-calls?)$
 // one and end at the token limit.
 func requireCall(grammar string) string { return freeText.ReplaceAllString(grammar, "$1$2") }
 
+// toolName keeps what a grammar, a template or a control token could read otherwise out of names.
+var toolName = regexp.MustCompile(`^[\pL\pN_.:/-]{1,128}$`)
+
 // offeredTools reads tools and choice; no tools come back when the choice is "none".
 func offeredTools(opts llms.CallOptions) (tools []llama.ChatTool, choice string, err error) {
 	choice, named := "auto", ""
@@ -84,6 +87,9 @@ func offeredTools(opts llms.CallOptions) (tools []llama.ChatTool, choice string,
 	for _, t := range opts.Tools {
 		if t.Function == nil {
 			return nil, "", fmt.Errorf("engine: a tool without a function")
+		}
+		if !toolName.MatchString(t.Function.Name) {
+			return nil, "", fmt.Errorf("engine: tool name %q is not 1 to 128 letters, digits, '_', '-', '.', ':' or '/'", shorten(t.Function.Name, 150))
 		}
 		names = append(names, t.Function.Name)
 		if named != "" && t.Function.Name != named {

@@ -69,8 +69,8 @@ func (s *Sampler) Sample(c *Context, i int) (Token, error) {
 }
 
 // SchemaToGrammar turns a JSON schema into GBNF with llama.cpp's converter. Properties keep the order of the schema's
-// text. The grammar allows compact JSON only; strings and arrays that the schema does not bound hold at most maxString
-// characters and maxItems items.
+// text. The grammar allows compact JSON only; strings hold at most maxString characters, whatever the schema says,
+// and arrays that it does not bound at most maxItems items.
 func SchemaToGrammar(schema []byte, maxString, maxItems int) (string, error) {
 	s := C.CString(string(schema))
 	defer C.free(unsafe.Pointer(s))

@@ -478,7 +478,7 @@ int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err)
     });
 }
 
-// bound_schema gives every string and array without a limit of its own one, so that no reply can go on for ever.
+// bound_schema gives every string and array a limit, so that no reply can go on for ever.
 static void bound_schema(json & s, int max_string, int max_items) {
     if (s.is_array()) {
         for (auto & v : s) {
@@ -490,6 +490,10 @@ static void bound_schema(json & s, int max_string, int max_items) {
         return;
     }
     auto type = s.contains("type") && s["type"].is_string() ? s["type"].get<std::string>() : "";
+    // The grammar parser refuses long repetitions, so a larger bound of the schema is narrowed too.
+    if (s.contains("maxLength") && s["maxLength"].is_number_integer() && s["maxLength"].get<int64_t>() > max_string) {
+        s["maxLength"] = max_string;
+    }
     if (type == "string" && !s.contains("maxLength") && !s.contains("enum") && !s.contains("const") && !s.contains("pattern") &&
         !s.contains("format")) {
         s["maxLength"] = max_string;

@@ -123,8 +123,8 @@ void la_sampler_free(la_sampler * s);
 // la_sampler_sample samples from the i-th row of logits of the last decode and accepts the token. -1 on an error.
 int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err);
 
-// la_schema_to_grammar returns GBNF for a JSON schema, or NULL. The grammar has no blanks between tokens; strings and
-// arrays that the schema does not bound get at most max_string characters and max_items items.
+// la_schema_to_grammar returns GBNF for a JSON schema, or NULL. The grammar has no blanks between tokens; strings have
+// at most max_string characters, and arrays that the schema does not bound at most max_items items.
 char * la_schema_to_grammar(const char * schema, int32_t max_string, int32_t max_items, char * err);
 
 // --- chat templates -------------------------------------------------------------------------------------------------

@@ -92,6 +92,11 @@ func (b *Batch) Add(t Token, pos, seq int, logits bool) int {
 	return len(b.tokens) - 1
 }
 
+// Row gives back what Add put into row i.
+func (b *Batch) Row(i int) (t Token, pos, seq int, logits bool) {
+	return b.tokens[i], int(b.pos[i]), int(b.seq[i]), b.logits[i] != 0
+}
+
 // GrammarKind tells llama.cpp's common where a grammar comes from: those made by a chat template begin at the start of
 // the generation prompt, others at the first generated token.
 type GrammarKind int
