@@ -42,7 +42,7 @@ func (m sizedModel) GenerateContent(ctx context.Context, messages []llms.Message
 func sized(r *rig, size, reply int) *rig {
 	runner, err := agent.New(agent.Config{
 		Model: sizedModel{r.model, size}, Tools: r.tools(r.t), Clock: steadyClock(), NewID: func() string { return "3f2a" },
-		Limits: agent.Limits{MaxTokens: reply}, AlwaysReview: true,
+		Limits: agent.Limits{MaxTokens: reply},
 	})
 	require.NoError(r.t, err)
 	r.runner = runner

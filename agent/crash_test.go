@@ -130,7 +130,6 @@ func crashRunner(t require.TestingT, d *diary) (*agent.Runner, *sqlite.Saver) {
 	runner, err := agent.New(agent.Config{
 		Model: oracle{d}, Tools: w.tools(t), Saver: mortalSaver{saver, d},
 		NewID: func() string { return "3f2a" }, Clock: steadyClock(), Workspace: "/ws",
-		AlwaysReview: true,
 	})
 	require.NoError(t, err)
 	return runner, saver

@@ -61,7 +61,7 @@ func (f *flow) routeStep(s graph.State) string {
 		}
 	}
 	calls := callsOf(transcriptChannel.Get(s))
-	if len(calls) == 0 || !f.alwaysReview && !needsReview(plan, calls) {
+	if len(calls) == 0 || f.trustPlan && !needsReview(plan, calls) {
 		return finalizerNode
 	}
 	return reflectorNode

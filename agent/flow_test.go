@@ -45,7 +45,7 @@ func TestOneToolCallTakesFourModelCalls(t *testing.T) {
 
 func TestReviewIsSkippedWhenEveryResultIsWhole(t *testing.T) {
 	t.Parallel()
-	skip := func(c *agent.Config) { c.AlwaysReview = false }
+	skip := func(c *agent.Config) { c.TrustPlan = true }
 	r := newRig(t, skip, plan("weigh the stone|look", "count the ledger|query"), args(`{"at":"stone"}`), args(`{"at":"ledger"}`), answer("12 kg, 41"))
 	require.Equal(t, agent.StatusDone, r.run("How heavy is the stone and how long the ledger?").Status)
 

@@ -11,8 +11,7 @@ import (
 
 // needsReview reports whether a review could find something open. It could not when each step of the plan ended with a call
 // that worked and whose result is whole: then there is all that the plan asked for, and the model that made the plan is the
-// one that would judge it. Small models find gaps there that do not exist, and a needless plan follows. The rule reads the
-// outcome of calls only, never their words.
+// one that would judge it. The rule reads the outcome of calls only, never their words. See Config.TrustPlan.
 func needsReview(plan []Step, calls []Call) bool {
 	last := map[int]*Call{}
 	for i := range calls {

@@ -132,7 +132,6 @@ func newRig(t *testing.T, change func(*agent.Config), script ...reply) *rig {
 	config := agent.Config{
 		Model: r.model, Tools: r.tools(t), Saver: checkpoint.NewMemory(),
 		Clock: steadyClock(), NewID: func() string { return "3f2a" }, Workspace: "/ws",
-		AlwaysReview: true,
 	}
 	if change != nil {
 		change(&config)

@@ -39,9 +39,9 @@ type Config struct {
 
 	Limits Limits
 	Nodes  map[string]NodeOptions // by node: planner, executor, reflector, finalizer
-	// AlwaysReview has each task with a tool call reviewed. Without it a plan whose every step ended with a whole result is
-	// taken as done.
-	AlwaysReview bool
+	// TrustPlan takes a plan as done, without a review, when each of its steps ended with a call that worked and whose result
+	// is whole. A small model finds gaps there that do not exist. Without it every task with a tool call is reviewed.
+	TrustPlan bool
 
 	Workspace string            // the folder the tools work in; a task is resumed in the same one
 	Settings  map[string]string // name → value of what else changes a task's result; compared on resuming
@@ -112,7 +112,7 @@ func New(config Config) (*Runner, error) {
 	}
 	f := &flow{
 		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
-		alwaysReview: config.AlwaysReview,
+		trustPlan: config.TrustPlan,
 	}
 	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger})
 	if err != nil {

@@ -23,7 +23,7 @@ type flow struct {
 	nodes    map[string]NodeOptions
 	clock    func() time.Time
 
-	alwaysReview bool
+	trustPlan bool
 }
 
 // work is one run of one node: what it read, and what it will have changed when it returns. It belongs to the goroutine that
