@@ -118,8 +118,15 @@ func (x *execution) start() {
 		x.queue = x.queue[1:]
 		x.running++
 		go func() {
+			returned := false
+			defer func() {
+				if !returned {
+					t.err = errGoexit
+				}
+				x.r.inbox.put(message{t: t, done: true})
+			}()
 			x.r.g.work(x.ctx, t)
-			x.r.inbox.put(message{t: t, done: true})
+			returned = true
 		}()
 	}
 }

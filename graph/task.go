@@ -256,8 +256,9 @@ func (g *Graph) attempt(ctx context.Context, t *task) (Update, error) {
 	}
 	returned := make(chan outcome, 1)
 	go func() {
-		u, err := call(limited, t.def.fn, t.state)
-		returned <- outcome{u, err}
+		o := outcome{err: errGoexit}
+		defer func() { returned <- o }()
+		o.u, o.err = call(limited, t.def.fn, t.state)
 	}()
 	var o outcome
 	select {
@@ -278,22 +279,17 @@ func (g *Graph) attempt(ctx context.Context, t *task) (Update, error) {
 	return o.u, o.err
 }
 
-// call runs a node and turns a panic, or an end of its goroutine, into an error.
+// errGoexit is the failure of a node whose goroutine ended while the node ran.
+var errGoexit = &PanicError{Value: "the node ended its goroutine (runtime.Goexit)"}
+
+// call runs a node and turns a panic into an error.
 func call(ctx context.Context, fn NodeFunc, s State) (u Update, err error) {
-	returned := false
 	defer func() {
-		if returned {
-			return
-		}
 		if v := recover(); v != nil {
 			u, err = nil, &PanicError{Value: v, Stack: debug.Stack()}
-			return
 		}
-		u, err = nil, &PanicError{Value: "the node ended its goroutine (runtime.Goexit)"}
 	}()
-	u, err = fn(ctx, s)
-	returned = true
-	return u, err
+	return fn(ctx, s)
 }
 
 // targets asks the branches of a node, and checks what they and the node's Gotos ask for.
