@@ -51,10 +51,14 @@ func Models(ctx context.Context, c *config.Config, m Machine, paths []string) ([
 	var files []string
 	for _, p := range paths {
 		found, err := modelFiles(p)
-		if err != nil && explicit {
+		switch {
+		case err == nil:
+			files = append(files, found...)
+		case explicit:
 			return nil, err
+		case p == c.Engine.ModelPath:
+			files = append(files, p) // to be told why it cannot be read
 		}
-		files = append(files, found...)
 	}
 	if explicit {
 		files = unique(files)
@@ -124,7 +128,8 @@ func modelFiles(path string) ([]string, error) {
 
 // describeModel returns false for a file that only continues another.
 func describeModel(c *config.Config, m Machine, path string) (ModelFile, bool) {
-	f := ModelFile{Path: path, Configured: path == c.Engine.ModelPath}
+	abs, err := filepath.Abs(path)
+	f := ModelFile{Path: path, Configured: err == nil && abs == c.Engine.ModelPath}
 	info, err := gguf.Inspect(path)
 	if err != nil {
 		if stat, statErr := os.Stat(path); statErr == nil {

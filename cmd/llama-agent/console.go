@@ -24,9 +24,9 @@ type console struct {
 	stderr io.Writer
 
 	outTerminal, errTerminal bool
-	color                    bool // control sequences for looks are welcome on a terminal
-	width                    int  // columns
-	transient                bool // the last line of stderr is to be overwritten
+	color                    bool   // control sequences for looks are welcome on a terminal
+	width                    int    // columns
+	transient                string // the status line that the next output overwrites, empty when there is none
 
 	json, quiet, verbose bool
 }
@@ -129,14 +129,17 @@ func (c *console) status(format string, args ...any) {
 	text := truncate(oneLine(app.Inert(fmt.Sprintf(format, args...))), c.width-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.transient = true
+	if text == c.transient {
+		return
+	}
+	c.transient = text
 	_, _ = io.WriteString(c.stderr, "\r\x1b[K"+text)
 }
 
 // clear removes a status line. The caller holds mu.
 func (c *console) clear() {
-	if c.transient {
-		c.transient = false
+	if c.transient != "" {
+		c.transient = ""
 		_, _ = io.WriteString(c.stderr, "\r\x1b[K")
 	}
 }
@@ -152,13 +155,16 @@ func (c *console) columns() int {
 // oneLine joins the lines of s.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// truncate cuts s to at most width columns, with an ellipsis where something is left out.
-func truncate(s string, width int) string {
-	if width <= 0 || uniseg.StringWidth(s) <= width {
+// width is the number of columns that a line takes on a terminal.
+func width(line string) int { return uniseg.StringWidth(line) }
+
+// truncate cuts s to at most columns, with an ellipsis where something is left out. 0 is no limit.
+func truncate(s string, columns int) string {
+	if columns <= 0 || width(s) <= columns {
 		return s
 	}
 	var b strings.Builder
-	room := width - 1
+	room := columns - 1
 	for g := uniseg.NewGraphemes(s); g.Next(); {
 		if room -= g.Width(); room < 0 {
 			break

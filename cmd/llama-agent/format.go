@@ -52,3 +52,11 @@ func formatAge(t, now time.Time) string {
 		return fmt.Sprintf("%d d", int(d.Hours()/24))
 	}
 }
+
+// plural writes a number with its noun: 1 model call, 2 model calls.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

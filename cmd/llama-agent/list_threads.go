@@ -60,8 +60,10 @@ func (s *session) listThreads(ctx context.Context, o listThreadsOptions) error {
 			return s.console.printJSON(result)
 		}
 		if pruned != nil {
-			s.console.note("removed %d checkpoints of %d tasks, %s; %d tasks are in use and were left alone",
-				pruned.Checkpoints, pruned.Threads, formatBytes(pruned.Bytes), pruned.Busy)
+			s.console.note("removed %s of %s, %s", plural(pruned.Checkpoints, "checkpoint"), plural(pruned.Threads, "task"), formatBytes(pruned.Bytes))
+			if pruned.Busy > 0 {
+				s.console.note("left alone because they are in use: %s", plural(pruned.Busy, "task"))
+			}
 		}
 		if len(threads) == 0 {
 			s.console.note("no task was run in this workspace; begin with: llama-agent run GOAL")

@@ -35,9 +35,9 @@ type program struct {
 
 // execute runs a command and returns the exit code. All errors are printed here and nowhere else.
 func execute(p *program) int {
-	ctx, stop := untilSignal(p.stderr)
-	defer stop()
 	c := newConsole(p.stdout, p.stderr, config.Color(p.environ))
+	ctx, stop := untilSignal(c)
+	defer stop()
 	root := newRoot(p, c)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := c.finish(); err == nil {
@@ -50,27 +50,37 @@ func execute(p *program) int {
 	return code
 }
 
+// patience is how long stopping may take before the user is told how to end the program at once.
+const patience = time.Second
+
 // untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels. A second one ends the process at
 // once: what is stored is stored, and the operating system takes back the rest.
-func untilSignal(stderr io.Writer) (context.Context, func()) {
+func untilSignal(c *console) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A reader that goes away is an error of writing, not the end of a task that others may want to resume.
-	signal.Ignore(syscall.SIGPIPE)
+	// A reader that goes away is to be an error of writing, not the end of a task that is under way. Ignoring the signal
+	// would do too, but programs that are started would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	done := make(chan struct{})
 	go func() {
-		for n := 0; ; n++ {
+		select {
+		case <-signals:
+			cancel()
+		case <-done:
+			return
+		}
+		slow := time.After(patience)
+		for {
 			select {
+			case <-slow:
+				c.say("stopping; Ctrl-C again ends the program at once")
+			case <-signals:
+				c.say("ended at once")
+				os.Exit(exitInterrupted)
 			case <-done:
 				return
-			case <-signals:
 			}
-			if n > 0 {
-				_, _ = io.WriteString(stderr, "\n")
-				os.Exit(exitInterrupted)
-			}
-			cancel()
 		}
 	}()
 	return ctx, func() {

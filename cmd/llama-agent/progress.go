@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -149,18 +148,9 @@ func (p *progress) finish(answer string) {
 // summary tells what the task cost.
 func (p *progress) summary(r *app.Report) {
 	u := r.Usage
-	if u.ModelCalls == 0 {
+	if u.ModelCalls == 0 || r.Status == app.StatusInterrupted {
 		return
 	}
-	p.console.note("%s in %s: %d model calls, %d tokens read (%d cached), %d written", r.Status,
-		formatDuration(time.Duration(r.DurationMS)*time.Millisecond), u.ModelCalls, u.PromptTokens, u.CachedTokens, u.CompletionTokens)
-}
-
-// readAll reads at most limit bytes of text.
-func readAll(r io.Reader, limit int64) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("more than %d bytes", limit)
-	}
-	return string(data), err
+	p.console.note("%s in %s: %s, %d tokens read (%d cached), %d written", r.Status,
+		formatDuration(time.Duration(r.DurationMS)*time.Millisecond), plural(u.ModelCalls, "model call"), u.PromptTokens, u.CachedTokens, u.CompletionTokens)
 }

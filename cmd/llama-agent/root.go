@@ -143,7 +143,7 @@ func (s *session) logger(c *config.Config) *slog.Logger {
 	level := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 	}[c.Agent.LogLevel]
-	if !s.console.verbose {
+	if !s.console.verbose && !c.Engine.Verbose {
 		level = max(level, slog.LevelWarn)
 	}
 	if s.console.quiet {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -44,7 +45,7 @@ func newRun(s *session) *cobra.Command {
 }
 
 func (s *session) run(cmd *cobra.Command, o runOptions, args []string) error {
-	goal, err := s.goal(args)
+	goal, err := s.goal(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
@@ -58,10 +59,10 @@ func (s *session) run(cmd *cobra.Command, o runOptions, args []string) error {
 }
 
 // goal reads the goal from the arguments, or from stdin for a single "-".
-func (s *session) goal(args []string) (string, error) {
+func (s *session) goal(ctx context.Context, args []string) (string, error) {
 	goal := strings.Join(args, " ")
 	if len(args) == 1 && args[0] == "-" {
-		text, err := readAll(s.stdin, maxGoalBytes)
+		text, err := readText(ctx, s.stdin, maxGoalBytes)
 		if err != nil {
 			return "", fmt.Errorf("reading the goal from stdin: %w", err)
 		}
@@ -77,6 +78,29 @@ func (s *session) goal(args []string) (string, error) {
 		return "", usagef("the goal is longer than %d bytes", maxGoalBytes)
 	}
 	return goal, nil
+}
+
+// readText reads to the end, at most limit bytes. When ctx ends it returns, and leaves a reader behind that only the end of
+// the process stops: a terminal or a pipe that gives nothing cannot be interrupted.
+func readText(ctx context.Context, r io.Reader, limit int64) (string, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r, limit+1))
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err == nil && int64(len(r.data)) > limit {
+			return "", fmt.Errorf("it is longer than %d bytes", limit)
+		}
+		return string(r.data), r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // task opens the agent, lets do work on a task, and tells how it ended. Commands that do tasks share it. With existing, a

@@ -22,31 +22,34 @@ import (
 //
 //	{"plan": [["what to do", "tool"], …]}
 //	{"args": {…}}            arguments of a tool
-//	{"choose": "tool"}       the tool to call, or "none"
-//	{"review": "done"}       the reflector's decision; with "missing": […]
 //	{"answer": "text"}       free text
-//	{"raw": "text"}          any text
 //	{"fail": "text"}         an error of the model
-//	{"wait": "file"}         make the file, then wait until the call is cancelled; the line is used up only if it isn't
+//	{"wait": "file"}         make the file, then wait until the call is cancelled
+//	{"stuck": "file"}        make the file, then ignore being cancelled
+//
+// Questions about whether there is more to do are answered with no, and use no line.
 type scriptedModel struct{ path string }
 
 func openScripted(path string) app.OpenModel {
 	return func(ctx context.Context, _ *config.Config, _ *slog.Logger, loading func(float32)) (app.Model, error) {
 		loading(0.5)
+		if file := os.Getenv("MODEL_LOADS_UNTIL_CANCELLED"); file != "" {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+		}
 		return scriptedModel{path}, ctx.Err()
 	}
 }
 
 type scriptedReply struct {
-	Plan    [][2]string
-	Args    json.RawMessage
-	Choose  string
-	Review  string
-	Missing []string
-	Answer  string
-	Raw     string
-	Fail    string
-	Wait    string
+	Plan   [][2]string
+	Args   json.RawMessage
+	Answer string
+	Fail   string
+	Wait   string
+	Stuck  string
 }
 
 func (scriptedModel) Close() error { return nil }
@@ -56,27 +59,23 @@ func (m scriptedModel) GenerateContent(ctx context.Context, _ []llms.MessageCont
 	for _, option := range options {
 		option(&o)
 	}
-	used := m.used()
-	lines := strings.Split(strings.TrimSpace(readFile(m.path)), "\n")
-	if used >= len(lines) {
-		return nil, fmt.Errorf("the script has no reply %d", used+1)
+	if text := nothingMore(o); text != "" {
+		return response(text), nil
 	}
-	var r scriptedReply
-	d := json.NewDecoder(strings.NewReader(lines[used]))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return nil, fmt.Errorf("script line %d: %w", used+1, err)
+	r, err := m.next()
+	if err != nil {
+		return nil, err
 	}
-	if r.Wait != "" {
-		if err := os.WriteFile(r.Wait, nil, 0o600); err != nil {
+	if file := r.Wait + r.Stuck; file != "" {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			return nil, err
 		}
+		if r.Stuck != "" {
+			select {}
+		}
 		<-ctx.Done()
-		// The next process is to go on, not to wait again.
-		m.use(used + 1)
 		return nil, ctx.Err()
 	}
-	m.use(used + 1)
 	if r.Fail != "" {
 		return nil, errors.New(r.Fail)
 	}
@@ -88,10 +87,53 @@ func (m scriptedModel) GenerateContent(ctx context.Context, _ []llms.MessageCont
 			}
 		}
 	}
+	return response(text), nil
+}
+
+func response(text string) *llms.ContentResponse {
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: text, StopReason: "stop",
 		GenerationInfo: map[string]any{"PromptTokens": 20000, "PromptCachedTokens": 18000, "CompletionTokens": 20},
-	}}}, nil
+	}}}
+}
+
+// nothingMore answers the reflector, and the executor's question which tool to call next. It returns "" for other questions,
+// which the schema of the reply tells apart.
+func nothingMore(o llms.CallOptions) string {
+	for _, v := range o.Metadata {
+		raw, ok := v.(json.RawMessage)
+		if !ok {
+			continue
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			continue
+		}
+		if schema.Properties["decision"] != nil {
+			return `{"decision":"done","missing":[],"reason":"the reason"}`
+		}
+		if len(schema.Properties) == 1 && schema.Properties["tool"] != nil {
+			return `{"tool":"none"}`
+		}
+	}
+	return ""
+}
+
+// next uses up a line.
+func (m scriptedModel) next() (scriptedReply, error) {
+	var r scriptedReply
+	used := m.used()
+	lines := strings.Split(strings.TrimSpace(readFile(m.path)), "\n")
+	if used >= len(lines) {
+		return r, fmt.Errorf("the script has no reply %d", used+1)
+	}
+	d := json.NewDecoder(strings.NewReader(lines[used]))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return r, fmt.Errorf("script line %d: %w", used+1, err)
+	}
+	m.use(used + 1)
+	return r, nil
 }
 
 func (r scriptedReply) text() string {
@@ -105,12 +147,8 @@ func (r scriptedReply) text() string {
 		v = map[string]any{"steps": steps}
 	case r.Args != nil:
 		v = r.Args
-	case r.Choose != "":
-		v = map[string]string{"tool": r.Choose}
-	case r.Review != "":
-		v = map[string]any{"decision": r.Review, "missing": append([]string{}, r.Missing...), "reason": "the reason"}
 	default:
-		return r.Answer + r.Raw
+		return r.Answer
 	}
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 
-	"github.com/rivo/uniseg"
-
 	"github.com/llama-agent/llama-agent/app"
 )
 
@@ -15,9 +13,9 @@ type column struct {
 	flexible bool
 }
 
-// table returns aligned lines under a line of titles, cut to width columns; 0 means any length. Cells become
+// table returns aligned lines under a line of titles, cut to limit columns; 0 means any length. Cells become
 // one inert line of text each before they are measured.
-func table(columns []column, rows [][]string, width int) string {
+func table(columns []column, rows [][]string, limit int) string {
 	const gap = 2
 	cells := make([][]string, 0, len(rows)+1)
 	titles := make([]string, len(columns))
@@ -36,22 +34,22 @@ func table(columns []column, rows [][]string, width int) string {
 	total, flexible := gap*(len(columns)-1), -1
 	for i, c := range columns {
 		for _, line := range cells {
-			widths[i] = max(widths[i], uniseg.StringWidth(line[i]))
+			widths[i] = max(widths[i], width(line[i]))
 		}
 		total += widths[i]
 		if c.flexible {
 			flexible = i
 		}
 	}
-	if flexible >= 0 && width > 0 && total > width {
-		widths[flexible] = max(widths[flexible]-(total-width), 8)
+	if flexible >= 0 && limit > 0 && total > limit {
+		widths[flexible] = max(widths[flexible]-(total-limit), 8)
 	}
 	var b strings.Builder
 	for _, line := range cells {
 		var text strings.Builder
 		for i, cell := range line {
 			cell = truncate(cell, widths[i])
-			padding := strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell))
+			padding := strings.Repeat(" ", widths[i]-width(cell))
 			if i > 0 {
 				text.WriteString(strings.Repeat(" ", gap))
 			}
@@ -61,7 +59,7 @@ func table(columns []column, rows [][]string, width int) string {
 				text.WriteString(cell + padding)
 			}
 		}
-		b.WriteString(truncate(strings.TrimRight(text.String(), " "), width))
+		b.WriteString(truncate(strings.TrimRight(text.String(), " "), limit))
 		b.WriteByte('\n')
 	}
 	return b.String()
