@@ -146,6 +146,7 @@ func gitEnviron(ceiling string) []string {
 		{"credential.helper", ""}, {"protocol.allow", "never"}, {"diff.ignoreSubmodules", "all"}, {"submodule.recurse", "false"},
 		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.openpgp.program", "false"}, {"gpg.x509.program", "false"},
 		{"gpg.ssh.program", "false"}, {"interactive.diffFilter", ""}, {"color.ui", "false"}, {"mailmap.file", "/dev/null"},
+		{"blame.ignoreRevsFile", ""}, {"diff.orderFile", "/dev/null"},
 	}
 	for i, setting := range settings {
 		n := strconv.Itoa(i)

@@ -200,47 +200,72 @@ func (w *workspace) missing(t target, err error) *Error {
 	return out
 }
 
-// nearestFiles returns up to three files whose name or path is like path, and else the first few files there are.
+// nearestFiles returns up to three files whose name or path is like path, and else the first few files there are. It
+// looks at hidden and ignored files only when the others have none.
 func (w *workspace) nearestFiles(path string) (near, some []string) {
-	const maxSeen = 5000
-	var paths, bases []string
-	walker := walker{w: w, hidden: true, ignored: true}
+	for _, all := range []bool{false, true} {
+		paths := w.somePaths(all)
+		if near = nearestPaths(filepath.ToSlash(path), paths); len(near) > 0 {
+			return near, nil
+		}
+		if some == nil {
+			some = paths[:min(5, len(paths))]
+		}
+	}
+	return nil, some
+}
+
+// somePaths returns the files of a part of the allowed roots that is quick to walk.
+func (w *workspace) somePaths(all bool) []string {
+	const maxEntries = 10_000
+	paths, seen := []string{}, 0
+	walker := walker{w: w, hidden: all, ignored: all}
 	for _, root := range w.roots {
 		start, problem := w.resolve(root)
 		if problem != nil || !start.info.IsDir() {
 			continue
 		}
 		err := walker.walk(context.Background(), start, func(e entry) error {
-			if e.dir {
-				return nil
-			}
-			if len(paths) == maxSeen {
+			if seen++; seen > maxEntries {
 				return fs.SkipAll
 			}
-			paths = append(paths, e.path)
+			if !e.dir && (all || !e.ignored) {
+				paths = append(paths, e.path)
+			}
 			return nil
 		})
 		if err != nil {
-			break
+			break // suggestions are a courtesy
 		}
 	}
-	wanted := filepath.ToSlash(path)
+	return paths
+}
+
+// nearestPaths ranks paths: the same file name elsewhere, then a name that is alike, then a path that is.
+func nearestPaths(wanted string, paths []string) []string {
 	base := wanted[strings.LastIndexByte(wanted, '/')+1:]
+	var near, names []string
+	byName := map[string][]string{}
 	for _, p := range paths {
-		if name := p[strings.LastIndexByte(p, '/')+1:]; strings.EqualFold(name, base) {
+		name := p[strings.LastIndexByte(p, '/')+1:]
+		if strings.EqualFold(name, base) {
 			near = append(near, p)
-		} else {
-			bases = append(bases, name)
+			continue
+		}
+		if byName[name] == nil {
+			names = append(names, name)
+		}
+		byName[name] = append(byName[name], p)
+	}
+	for _, name := range nearest(base, names, 3) {
+		near = append(near, byName[name]...)
+	}
+	for _, p := range nearest(wanted, paths, 3) {
+		if !slices.Contains(near, p) {
+			near = append(near, p)
 		}
 	}
-	for _, name := range append(nearest(base, bases, 3), nearest(wanted, paths, 3)...) {
-		for _, p := range paths {
-			if (p == name || strings.HasSuffix(p, "/"+name)) && !slices.Contains(near, p) {
-				near = append(near, p)
-			}
-		}
-	}
-	return near[:min(3, len(near))], paths[:min(5, len(paths))]
+	return near[:min(3, len(near))]
 }
 
 // modeName names what is neither a file nor a folder.
