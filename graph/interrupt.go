@@ -17,18 +17,20 @@ type Question struct {
 // which the node must return too; the run then ends with an [*InterruptedError] once the other tasks of the superstep have
 // finished. When the thread is resumed with an answer (see [Resume] and [Answer]) the node runs again from its beginning, and
 // this time Interrupt returns the answer. A node that asks several questions gets its answers in the order of asking, so it
-// must ask them in the same order each time. The question's value and the answer travel as JSON.
+// must ask them in the same order each time. The question's value and the answer travel as JSON; an answer that doesn't fit T is
+// an error, and the question stays open.
 func Interrupt[T any](ctx context.Context, value any) (T, error) {
 	var answer T
 	t := taskFrom(ctx)
 	if t == nil {
 		return answer, fmt.Errorf("asking a question outside a node: %w", ErrNoThread)
 	}
-	data, err := t.ask(value)
+	data, n, err := t.ask(value)
 	if err != nil {
 		return answer, err
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
+		t.reject(n)
 		return answer, fmt.Errorf("decoding the answer to a question of node %q: %w", t.node, err)
 	}
 	return answer, nil

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -117,7 +116,8 @@ type taskCalls struct {
 
 	mu       sync.Mutex
 	closed   bool
-	next     int // questions asked in this attempt
+	next     int  // questions asked in this attempt
+	refused  bool // an answer didn't fit; another attempt can't help
 	asked    []checkpoint.Interrupt
 	answers  [][]byte
 	inFlight map[string]chan struct{} // effects being run, by key
@@ -157,6 +157,13 @@ func (c *taskCalls) open() bool {
 	return c.next > len(c.answers)
 }
 
+// hopeless reports whether no other attempt can help against err.
+func (c *taskCalls) hopeless(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused || errors.Is(err, ErrStuck)
+}
+
 func (c *taskCalls) record() ([]checkpoint.Interrupt, [][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,21 +186,21 @@ func openQuestions(node string, asked []checkpoint.Interrupt, answered int) []Qu
 	return open
 }
 
-// ask returns the answer to the next question of this attempt, or ErrInterrupted.
-func (c *taskCalls) ask(value any) ([]byte, error) {
-	data, err := json.Marshal(value)
+// ask returns the answer to the next question of this attempt, or ErrInterrupted, and the question's number.
+func (c *taskCalls) ask(value any) (answer []byte, n int, err error) {
+	data, err := JSON.Encode(value)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a question of node %q: %w", c.node, err)
+		return nil, 0, fmt.Errorf("encoding a question of node %q: %w", c.node, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, context.Canceled
+		return nil, 0, context.Canceled
 	}
-	n := c.next
+	n = c.next
 	c.next++
 	if n < len(c.answers) {
-		return c.answers[n], nil
+		return c.answers[n], n, nil
 	}
 	q := checkpoint.Interrupt{ID: questionID(c.id, n), Value: data}
 	if n < len(c.asked) {
@@ -201,7 +208,14 @@ func (c *taskCalls) ask(value any) ([]byte, error) {
 	} else {
 		c.asked = append(c.asked, q)
 	}
-	return nil, ErrInterrupted
+	return nil, n, ErrInterrupted
+}
+
+// reject forgets the answer to question n and those after it, so that they can be given again.
+func (c *taskCalls) reject(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers, c.next, c.refused = c.answers[:min(n, len(c.answers))], n, true
 }
 
 // Emit sends v to the stream of the run that ctx belongs to, as a [Custom] event. It never blocks, and does nothing when the
@@ -226,7 +240,7 @@ func (g *Graph) work(ctx context.Context, t *task) {
 			break
 		}
 		p := t.def.retry
-		if p == nil || attempt >= p.MaxAttempts || ctx.Err() != nil || errors.Is(t.err, ErrStuck) || !p.If(t.err) {
+		if p == nil || attempt >= p.MaxAttempts || ctx.Err() != nil || t.calls.hopeless(t.err) || !p.If(t.err) {
 			return
 		}
 		g.opts.Logger.InfoContext(ctx, "node failed, trying again", "graph", g.name, "node", t.node, "attempt", attempt, "error", t.err)
