@@ -322,7 +322,7 @@ func (r *replyReader) response(finish string, u Usage) (*llms.ContentResponse, e
 		if err != nil {
 			// A reply that breaks its own format is still the model's text.
 			r.engine.cfg.Logger.Warn("a reply is not in the format of its chat template", "error", err)
-			break
+			reply = llama.ChatReply{Content: choice.Content, Reasoning: r.sent.Reasoning}
 		}
 		if err := r.streamReply(reply); err != nil {
 			return nil, err

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// machine simulates how long a decode step takes.
+type machine struct {
+	one, all time.Duration
+	now      time.Time
+	spent    time.Duration
+}
+
+func (m *machine) run(g *threadGovernor, steps int) (slow int) {
+	for range steps {
+		took := m.all
+		if g.threads == 1 {
+			took = m.one
+		}
+		if took > min(m.one, m.all) {
+			slow++
+		}
+		m.now = m.now.Add(took)
+		m.spent += took
+		g.observe(took, m.now)
+	}
+	return slow
+}
+
+const ms = time.Millisecond
+
+func TestGovernorStaysWithAllThreadsOnAnIdleMachine(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(4)
+	m := &machine{one: 30 * ms, all: 10 * ms, now: time.Unix(0, 0)}
+	require.LessOrEqual(t, m.run(g, 20), probeSteps)
+	require.Equal(t, 4, g.threads)
+	slow := m.run(g, 60_000) // ten minutes
+	require.LessOrEqual(t, slow, 20*probeSteps, "tries get rarer")
+	require.Positive(t, slow, "and never end")
+}
+
+func TestGovernorGoesToOneThreadOnABusyMachine(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(2)
+	m := &machine{one: 20 * ms, all: 2 * time.Second, now: time.Unix(0, 0)}
+	require.LessOrEqual(t, m.run(g, 20), firstProbeStep)
+	require.Equal(t, 1, g.threads)
+
+	// One slow step is enough to end a try.
+	m.spent = 0
+	slow := m.run(g, 3000) // a minute of work
+	require.LessOrEqual(t, slow, 6)
+	require.Less(t, m.spent, 3000*m.one*13/10)
+}
+
+func TestGovernorFollowsAChange(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(2)
+	m := &machine{one: 16 * ms, all: 10 * ms, now: time.Unix(0, 0)}
+	m.run(g, 1000)
+	require.Equal(t, 2, g.threads)
+	m.one, m.all = 20*ms, time.Second // other programs begin
+	require.LessOrEqual(t, m.run(g, 50), 3)
+	require.Equal(t, 1, g.threads)
+	m.one, m.all = 16*ms, 10*ms // and end
+	m.run(g, int(2*maxProbeInterval/m.one))
+	require.Equal(t, 2, g.threads)
+}
+
+func TestGovernorForgivesASingleSlowStep(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(2)
+	m := &machine{one: 16 * ms, all: 10 * ms, now: time.Unix(0, 0)}
+	m.run(g, 100)
+	g.observe(400*ms, m.now)
+	slow := m.run(g, int(10*time.Second/m.all))
+	require.Equal(t, 2, g.threads)
+	require.Less(t, slow, 400, "less than half of ten seconds with the slower choice")
+}
+
+func TestGovernorWithOneThread(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(1)
+	(&machine{one: ms, all: ms, now: time.Unix(0, 0)}).run(g, 100)
+	require.Equal(t, 1, g.threads)
+	require.Equal(t, 1, g.batchThreads(512))
+}
+
+func TestGovernorBatches(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(2)
+	(&machine{one: 20 * ms, all: time.Second, now: time.Unix(0, 0)}).run(g, 20)
+	require.Equal(t, 1, g.batchThreads(4), "small batches are as decodes")
+	require.Equal(t, 2, g.batchThreads(largeBatch), "large ones are worth all threads")
+}
