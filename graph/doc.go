@@ -1,0 +1,27 @@
+// Package graph runs graphs of nodes over typed, durable state.
+//
+// A graph's state is a set of channels, each with a type and a rule for merging writes: [Value] keeps the last one, [Append]
+// collects items, [Reduced] folds, [Ephemeral] lasts one step. A node is a function that reads the state and returns an
+// [Update]: writes to channels, and with [Goto] the nodes to run next. Edges, joins and branches say what runs after what.
+//
+// A run proceeds in supersteps. All tasks of a superstep read the same snapshot and run at the same time; when the last has
+// finished, their updates are merged in a fixed order (nodes by name, then tasks started by [Send] as they were sent) and what
+// is due next follows from them. The order in which tasks happen to finish doesn't matter. The moment between two supersteps is
+// a boundary.
+//
+// With a saver and a [Thread], every boundary is stored in one transaction, and so is the result of a task that has finished
+// while others of its superstep still run. A run that was stopped, failed, was interrupted or crashed continues at its last
+// boundary without running finished tasks again: call [Graph.Invoke] or [Graph.Stream] with a nil input. What a node does to the
+// outside world belongs in [Once], which records the intent before and the result after, so that a node that runs again doesn't
+// do it again. One run at a time owns a thread.
+//
+// A node asks a person or program with [Interrupt] and gets the answer when the run is resumed. Breakpoints stop a run before
+// or after nodes. [Graph.State], [Graph.History] and [Graph.UpdateState] read, list and edit the states of a thread, and
+// [FromCheckpoint] begins a fork.
+//
+// Mistakes in a graph are reported by [Builder.Compile], all at once. Mistakes of running code, also panics, are typed errors
+// that name graph, node and step, and leave the thread at its last boundary.
+//
+// Deciding what is due and merging writes are pure functions (plan.go, apply.go); one goroutine per run, the caller's, owns
+// all of the run's state (run.go, execute.go) and nodes reach it through an inbox; store.go talks to the saver.
+package graph
