@@ -138,49 +138,42 @@ func isGlob(path string) bool {
 	return strings.ContainsAny(pattern, "*?[{")
 }
 
-// A matcher finds a query in a line: index returns where, or nil.
+// A matcher finds a query in a line: the functions return where, or nil. It serves one search.
 type matcher struct {
 	exact func(line []byte) []int
-	loose func(line []byte) []int // with case ignored; nil when the query has no case or already ignores it
+	// loose ignores case. It is nil for expressions, which can say (?i), and where it would find the same.
+	loose func(line []byte) []int
 }
 
 func newMatcher(args searchFileArgs) (matcher, *Error) {
-	source := args.Query
-	if !args.Regex {
-		source = regexp.QuoteMeta(source)
-	}
-	loose, err := regexp.Compile("(?i)" + source)
-	if err != nil {
-		return matcher{}, &Error{
-			Kind:    KindInvalidArguments,
-			Message: fmt.Sprintf("query is not a regular expression: %v", err),
-			Fix:     "use RE2 syntax, or leave regex out to find the text as it is",
-		}
-	}
-	if args.IgnoreCase {
-		return matcher{exact: loose.FindIndex}, nil
-	}
-	m := matcher{loose: loose.FindIndex}
 	if args.Regex {
-		exact, err := regexp.Compile(source)
-		if err != nil {
-			return matcher{}, &Error{Kind: KindInvalidArguments, Message: fmt.Sprintf("query is not a regular expression: %v", err)}
+		source := args.Query
+		if args.IgnoreCase {
+			source = "(?i)" + source
 		}
-		m.exact = exact.FindIndex
-		return m, nil
+		expression, err := regexp.Compile(source)
+		if err != nil {
+			return matcher{}, &Error{
+				Kind:    KindInvalidArguments,
+				Message: fmt.Sprintf("query is not a regular expression: %v", err),
+				Fix:     "use RE2 syntax, or leave regex out to find the text as it is",
+			}
+		}
+		return matcher{exact: expression.FindIndex}, nil
+	}
+	loose := foldedIndex(args.Query)
+	if args.IgnoreCase {
+		return matcher{exact: loose}, nil
 	}
 	query := []byte(args.Query)
-	m.exact = func(line []byte) []int {
+	m := matcher{loose: loose, exact: func(line []byte) []int {
 		if i := bytes.Index(line, query); i >= 0 {
 			return []int{i, i + len(query)}
 		}
 		return nil
-	}
-	switch {
-	case strings.ToLower(args.Query) == strings.ToUpper(args.Query):
+	}}
+	if strings.ToLower(args.Query) == strings.ToUpper(args.Query) {
 		m.loose = nil
-	case isASCII(args.Query):
-		m.loose = foldedIndex(args.Query)
 	}
 	return m, nil
 }
@@ -194,9 +187,12 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldedIndex finds an ASCII text with case ignored, several times faster than a regular expression does. The function
-// it returns is not safe for concurrent use.
+// foldedIndex finds a text with case ignored; one in ASCII several times faster than a regular expression does. The
+// function it returns is not safe for concurrent use.
 func foldedIndex(query string) func(line []byte) []int {
+	if !isASCII(query) {
+		return regexp.MustCompile("(?i)" + regexp.QuoteMeta(query)).FindIndex
+	}
 	lower := []byte(strings.ToLower(query))
 	var scratch []byte
 	return func(line []byte) []int {

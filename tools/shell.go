@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -66,6 +67,10 @@ type ShellResult struct {
 // Shell returns the tool execute_shell_command.
 func Shell(options ShellOptions) []Tool {
 	options = options.withDefaults()
+	options.AllowedCommands = slices.DeleteFunc(slices.Clone(options.AllowedCommands), func(name string) bool {
+		_, never := neverAllowed(name)
+		return never
+	})
 	s := &shell{w: newWorkspace(options.Workspace, options.AllowedRoots), options: options}
 	readOnly := true
 	for _, name := range options.AllowedCommands {

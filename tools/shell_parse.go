@@ -319,7 +319,7 @@ func (c *shellCommand) redirect(r *syntax.Redirect) *Error {
 	return nil
 }
 
-// readDirForGlob lists a folder for globbing, without the links that lead out of the allowed roots.
+// readDirForGlob lists a folder for globbing, without the links that go out of the allowed roots.
 func (w *workspace) readDirForGlob(path string) ([]fs.DirEntry, error) {
 	t, problem := w.resolve(path)
 	switch {

@@ -44,6 +44,8 @@ type database struct {
 	*readdb.Conn
 	target target
 	copied string // folder of a private copy, or ""
+	// immutable tells that no locks are held, so that another program may change the file meanwhile.
+	immutable bool
 }
 
 // maxCopiedDatabase bounds the private copy of a database whose write-ahead log cannot be read in place.
@@ -128,7 +130,28 @@ func (t target) connect(path string, immutable bool, copied string) (*database, 
 	if err != nil {
 		return nil, err
 	}
-	return &database{Conn: conn, target: t, copied: copied}, nil
+	return &database{Conn: conn, target: t, copied: copied, immutable: immutable}, nil
+}
+
+// changed tells whether what was read may be a mixture of before and after a change by another program.
+func (d *database) changed() bool {
+	if !d.immutable {
+		return false
+	}
+	if log, err := os.Stat(d.target.real + "-wal"); err == nil && log.Size() > 0 {
+		return true
+	}
+	info, err := os.Stat(d.target.real)
+	return err != nil || info.Size() != d.target.info.Size() || !info.ModTime().Equal(d.target.info.ModTime())
+}
+
+// errChanged asks for another try after changed.
+func errChanged(t target) *Error {
+	return &Error{
+		Kind:    KindFailed,
+		Message: fmt.Sprintf("another program changed %q while it was read", t.show),
+		Fix:     "make the same call again",
+	}
 }
 
 // probe reads the schema, which is when SQLite opens the log.

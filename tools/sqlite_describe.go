@@ -63,6 +63,9 @@ func describeTool(w *workspace, options SQLiteOptions) Tool {
 		callCtx, cancel := context.WithTimeout(ctx, options.Timeout)
 		defer cancel()
 		info, err := db.describe(callCtx, args.TableName)
+		if db.changed() {
+			return Result{}, errChanged(db.target)
+		}
 		if err == nil {
 			return Result{Data: info, Text: describeText(info, args.TableName != "")}, nil
 		}

@@ -63,6 +63,9 @@ func queryTool(w *workspace, options SQLiteOptions) Tool {
 		queryCtx, cancel := context.WithTimeout(ctx, options.Timeout)
 		defer cancel()
 		result, err := db.query(queryCtx, args, options)
+		if db.changed() {
+			return Result{}, errChanged(db.target)
+		}
 		if err == nil {
 			return Result{Data: result, Text: queryText(result)}, nil
 		}

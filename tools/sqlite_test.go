@@ -302,6 +302,20 @@ func TestWALDatabases(t *testing.T) {
 	require.Contains(t, count(left), "n: 3")
 }
 
+func TestChangesWithoutLocksAreNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "wal.db")
+	makeDatabase(t, path, "PRAGMA journal_mode=WAL", "CREATE TABLE t(a)")
+	w := newWorkspace(filepath.Dir(path), nil)
+	db, problem := w.openDatabase("wal.db")
+	require.Nil(t, problem)
+	defer db.Close()
+	require.True(t, db.immutable)
+	require.False(t, db.changed())
+	makeDatabase(t, path, "INSERT INTO t VALUES(1)", "CREATE TABLE u AS SELECT zeroblob(100000)")
+	require.True(t, db.changed())
+}
+
 func TestDatabasesInUse(t *testing.T) {
 	t.Parallel()
 	dir := shopDatabase(t)
