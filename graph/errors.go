@@ -177,7 +177,11 @@ func (e *InterruptedError) Error() string {
 	if len(e.Questions) == 0 {
 		return fmt.Sprintf("interrupted before %s", quoteAll(e.Next))
 	}
-	return fmt.Sprintf("interrupted: %d open questions", len(e.Questions))
+	askers := make([]string, len(e.Questions))
+	for i, q := range e.Questions {
+		askers[i] = q.Node
+	}
+	return fmt.Sprintf("interrupted by questions of %s; resume with the answers", quoteAll(askers))
 }
 
 func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }

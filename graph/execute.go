@@ -174,6 +174,7 @@ func (x *execution) handle(m message) {
 	}
 	x.running--
 	m.t.done = true
+	m.t.calls.close() // goroutines it left behind may have no effects
 	x.finished(m.t)
 }
 

@@ -20,7 +20,7 @@ type Options struct {
 	Saver checkpoint.Saver // stores runs that have a [Thread]
 
 	Clock func() time.Time // default [time.Now]
-	NewID func() string    // default: version 7 UUIDs; must return a new ID each time
+	NewID func() string    // default: version 7 UUIDs; must return a new ID each time, also to concurrent runs
 
 	MaxConcurrency int // tasks that run at once, 0: all of a superstep
 

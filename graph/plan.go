@@ -74,40 +74,38 @@ type agenda struct {
 func (t *topology) plan(done []finishedTask, before agenda) agenda {
 	joins := before.joins
 	var sends []dueTask
-	pulled := map[string]bool{}
+	var pulled []string
 	for _, f := range done {
 		for _, to := range t.edges[f.node] {
-			pulled[to] = true
+			pulled = append(pulled, to)
 		}
 		for _, n := range f.targets {
 			if n.send {
 				sends = append(sends, dueTask{node: n.node, send: true, private: n.private})
 			} else {
-				pulled[n.node] = true
+				pulled = append(pulled, n.node)
 			}
 		}
 		for _, i := range t.joinsOf[f.node] {
 			var complete bool
 			if joins, complete = t.arrive(joins, i, f.node); complete {
-				pulled[t.joins[i].to] = true
+				pulled = append(pulled, t.joins[i].to)
 			}
 		}
 	}
-	delete(pulled, End)
 
 	next := agenda{due: sends, joins: joins}
-	waiting := map[string]bool{}
-	for _, n := range before.waiting {
-		waiting[n] = true
-	}
-	for _, n := range slices.Sorted(maps.Keys(pulled)) {
-		if t.deferred[n] {
-			waiting[n] = true
-		} else {
+	held := slices.Clone(before.waiting)
+	for _, n := range sortedSet(pulled) {
+		switch {
+		case n == End:
+		case t.deferred[n]:
+			held = append(held, n)
+		default:
 			next.due = append(next.due, dueTask{node: n})
 		}
 	}
-	held := slices.Sorted(maps.Keys(waiting))
+	held = sortedSet(held)
 	if len(next.due) > 0 {
 		next.waiting = held
 		return next
@@ -116,6 +114,12 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 		next.due = append(next.due, dueTask{node: n})
 	}
 	return next
+}
+
+// sortedSet sorts names in place and drops those that come again.
+func sortedSet(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // arrive records that a source of join i has finished and reports whether the join is complete, which resets it.

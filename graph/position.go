@@ -82,10 +82,28 @@ func (g *Graph) position(saved *checkpoint.Saved, lenient bool) (position, error
 			Changes: shapeChanges(saved.ShapeText, g.shapeText)}
 	}
 	p, err := g.decodePosition(saved, lenient)
+	if err == nil {
+		err = g.checkDue(&p)
+	}
 	if err != nil {
 		return position{}, fmt.Errorf("restoring checkpoint %q of thread %q: %w", saved.ID, saved.Thread, err)
 	}
 	return p, nil
+}
+
+// checkDue reports a due node that the graph doesn't have.
+func (g *Graph) checkDue(p *position) error {
+	for _, t := range p.tasks {
+		if t.node != Start && t.def == nil {
+			return g.unknownNode(t.node, "")
+		}
+	}
+	for _, n := range p.agenda.waiting {
+		if g.nodes[n] == nil {
+			return g.unknownNode(n, "")
+		}
+	}
+	return nil
 }
 
 func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position, error) {
@@ -96,9 +114,6 @@ func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position,
 		return p, err
 	}
 	for _, t := range saved.Tasks {
-		if t.Node != Start && g.nodes[t.Node] == nil {
-			return p, g.unknownNode(t.Node, "")
-		}
 		private, err := g.schema.decodeWrites(t.Private, lenient)
 		if err != nil {
 			return p, err
@@ -108,9 +123,6 @@ func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position,
 		p.tasks = append(p.tasks, &task{id: t.ID, node: t.Node, send: t.Send, def: g.nodes[t.Node], input: private})
 	}
 	for _, t := range saved.Waiting {
-		if g.nodes[t.Node] == nil {
-			return p, g.unknownNode(t.Node, "")
-		}
 		p.agenda.waiting = append(p.agenda.waiting, t.Node)
 	}
 	for _, t := range p.tasks {

@@ -15,7 +15,6 @@ type Snapshot struct {
 	State      State
 	Next       []string // nodes that are due
 	Checkpoint checkpoint.Info
-	Labels     map[string]string
 	Tasks      []TaskInfo // what is due, and what came of it
 }
 

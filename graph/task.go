@@ -130,7 +130,7 @@ func taskFrom(ctx context.Context) *taskCalls {
 	return t
 }
 
-// close cuts off a node that was given up.
+// close cuts off a node that has returned or was given up.
 func (c *taskCalls) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -242,7 +242,10 @@ func (db *DB) params() url.Values {
 func (db *DB) writeParams() url.Values {
 	p := db.params()
 	p.Set("_txlock", "immediate")
-	p.Set("_pragma", "journal_size_limit(16777216)") // the log shrinks back to 16 MiB after a large transaction
+	// Merging the log into the database costs two syncs and stalls the commit that triggers it. Every 4,000 pages (16 MiB)
+	// instead of SQLite's 1,000 keeps it out of the slowest percent of small commits. After a large transaction the log
+	// shrinks back to that size.
+	p["_pragma"] = []string{"wal_autocheckpoint(4000)", "journal_size_limit(16777216)"}
 	return p
 }
 
