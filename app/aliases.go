@@ -2,8 +2,8 @@ package app
 
 import "github.com/llama-agent/llama-agent/agent"
 
-// What interfaces need of package agent, so that they import this package only.
-type (
+// These are what interfaces need of package agent, so that they import this package only.
+type ( //nolint:revive // package agent documents them
 	Report     = agent.Report
 	Failure    = agent.Failure
 	Status     = agent.Status
@@ -18,6 +18,7 @@ type (
 	StepStarted   = agent.StepStarted
 	CallStarted   = agent.CallStarted
 	CallFinished  = agent.CallFinished
+	CallError     = agent.CallError
 	ModelReplied  = agent.ModelReplied
 	AnswerStarted = agent.AnswerStarted
 	AnswerDelta   = agent.AnswerDelta

@@ -199,9 +199,9 @@ func TestAttached(t *testing.T) {
 	c = configureIn(t, c.Workspace, "tools.file.allowed_roots="+outside)
 	shown, err = attached(c, filepath.Join(outside, "a.txt"))
 	require.NoError(t, err)
-	real, err := filepath.EvalSymlinks(filepath.Join(outside, "a.txt"))
+	target, err := filepath.EvalSymlinks(filepath.Join(outside, "a.txt"))
 	require.NoError(t, err)
-	require.Equal(t, real, shown)
+	require.Equal(t, target, shown)
 }
 
 func TestPrefillIsTold(t *testing.T) {

@@ -201,11 +201,9 @@ func checkWorkspace(c *config.Config) Check {
 	files := 0
 	err := filepath.WalkDir(c.Workspace, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == c.Workspace:
-			return err
-		case err != nil:
-			return nil // a folder below that cannot be read is that folder's matter
-		case entry.Type().IsRegular():
+		case path == c.Workspace:
+			return err // a folder below that cannot be read is that folder's matter
+		case err == nil && entry.Type().IsRegular():
 			if files++; files >= most {
 				return fs.SkipAll
 			}

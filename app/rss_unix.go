@@ -13,8 +13,9 @@ func peakRSS() int64 {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0
 	}
+	unit := int64(1024)
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(usage.Maxrss) // bytes there, kilobytes elsewhere
+		unit = 1
 	}
-	return int64(usage.Maxrss) * 1024
+	return int64(usage.Maxrss) * unit //nolint:unconvert // the field has 32 bits on some systems
 }

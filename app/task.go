@@ -268,16 +268,10 @@ func workspaceFiles(ctx context.Context, c *config.Config) (tools.FileList, erro
 	if err != nil {
 		return tools.FileList{}, err
 	}
-	result, err := registry.Call(ctx, "list_files", fmt.Appendf(nil, `{"max_results":%d}`, shownFiles+20))
-	if ctx.Err() != nil {
-		return tools.FileList{}, ctx.Err()
-	}
-	list, ok := result.Data.(tools.FileList)
-	if err != nil || !ok {
-		// A workspace without files is no reason to refuse a task that may need none.
-		return tools.FileList{}, nil
-	}
-	return list, nil
+	// An error of the tool means that there is nothing to list, which is no reason to refuse a task that may need no file.
+	result, _ := registry.Call(ctx, "list_files", fmt.Appendf(nil, `{"max_results":%d}`, shownFiles+20))
+	list, _ := result.Data.(tools.FileList)
+	return list, ctx.Err()
 }
 
 // ownPaths lists the files and folders that the agent itself writes.
@@ -315,12 +309,12 @@ func attached(c *config.Config, path string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("attaching %q: it is not a regular file", path)
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	target, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return "", fmt.Errorf("attaching: %w", err)
 	}
 	if workspace, err := filepath.EvalSymlinks(c.Workspace); err == nil {
-		if rel, err := filepath.Rel(workspace, real); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(workspace, target); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), nil
 		}
 	}
@@ -329,8 +323,8 @@ func attached(c *config.Config, path string) (string, error) {
 		if err != nil {
 			continue
 		}
-		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
-			return real, nil
+		if rel, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(rel) {
+			return target, nil
 		}
 	}
 	return "", fmt.Errorf("attaching %q: it lies outside the folders that tools may read; %s", path, fix)

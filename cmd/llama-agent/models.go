@@ -11,7 +11,7 @@ import (
 
 func newModels(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "models [PATH…]",
+		Use:   "models [PATH...]",
 		Short: "List model files (GGUF) and whether they fit into memory",
 		Long: "List model files (GGUF) with what they are, what memory they need at the configured context size, and whether\n" +
 			"they fit. Without a PATH it looks in the models folder and beside the configured model. No model is loaded.",
@@ -33,6 +33,8 @@ func newModels(s *session) *cobra.Command {
 				return nil
 			}
 			s.console.print(modelTable(list, s.console.columns()))
+			s.console.note("\n* configured. NEEDS is the memory at the context that a run uses: n_ctx, else the model's, at most 16k.\n" +
+				"A template without tools is no obstacle: calls are constrained instead.")
 			return nil
 		},
 	}
@@ -40,8 +42,8 @@ func newModels(s *session) *cobra.Command {
 
 func modelTable(list []app.ModelFile, width int) string {
 	columns := []column{
-		{title: "FILE", flexible: true}, {title: "ARCH"}, {title: "SIZE", right: true}, {title: "QUANT"}, {title: "CONTEXT", right: true},
-		{title: "TOOLS"}, {title: "NEEDS", right: true}, {title: "FITS"},
+		{title: "FILE", flexible: true}, {title: "ARCH"}, {title: "SIZE", right: true}, {title: "QUANT"}, {title: "CTX", right: true},
+		{title: "TEMPLATE"}, {title: "NEEDS", right: true}, {title: "FITS"},
 	}
 	var rows [][]string
 	var broken strings.Builder
@@ -61,13 +63,15 @@ func modelTable(list []app.ModelFile, width int) string {
 		if f.Fits != nil {
 			fits = yesNo(*f.Fits)
 		}
-		tools := "constrained"
-		if f.ToolTemplate {
-			tools = "native"
+		template := "none"
+		switch {
+		case f.ToolTemplate:
+			template = "tools"
+		case f.ChatTemplate:
+			template = "chat"
 		}
 		rows = append(rows, []string{
-			name, f.Architecture, f.Size, f.Quantization, formatCount(f.ContextLength), tools,
-			fmt.Sprintf("%s @ %s", formatBytes(f.MemoryBytes), formatCount(f.ContextTokens)), fits,
+			name, f.Architecture, f.Size, f.Quantization, formatCount(f.ContextLength), template, formatBytes(f.MemoryBytes), fits,
 		})
 	}
 	text := ""

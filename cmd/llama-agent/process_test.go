@@ -156,3 +156,38 @@ func TestKilledTaskIsResumedWithoutRepeatingItself(t *testing.T) {
 	require.NotContains(t, stderr.String(), "count_lines \"", "the finished step is not done again")
 	require.Contains(t, stderr.String(), "read_file")
 }
+
+// killedInACall starts a task whose tool call has side effects as far as the program knows, and kills it in that call.
+func killedInACall(t *testing.T) (dir string) {
+	t.Helper()
+	cmd := command(t, `{"plan": [["Wait", "execute_shell_command"]]}
+{"args": {"command": "sleep 0.5"}}
+{"answer": "Waited."}
+`, "--verbose", "--set", "tools.shell.allowed_commands=sleep", "run", "--thread", "t-1", "hello")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() && !strings.Contains(lines.Text(), "execute_shell_command begins") {
+		continue
+	}
+	require.NoError(t, lines.Err())
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	return cmd.Dir
+}
+
+func TestACallOfUnknownOutcomeIsNotRepeatedUnasked(t *testing.T) {
+	t.Parallel()
+	dir := killedInACall(t)
+	set := []string{"--set", "tools.shell.allowed_commands=sleep"}
+	cmd := again(t, dir, append(set, "resume", "t-1")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.Equal(t, exitFailed, codeOf(t, cmd.Run()), stderr.String())
+	require.Contains(t, stderr.String(), "resume t-1 --retry-unknown\n")
+
+	out, err := again(t, dir, append(set, "resume", "t-1", "--retry-unknown")...).Output()
+	require.NoError(t, err)
+	require.Equal(t, "Waited.\n", string(out))
+}

@@ -49,6 +49,9 @@ func (p *progress) observe(e app.Event) {
 	case app.StepStarted:
 		c.note("step %d: %s", e.Step.Number, oneLine(e.Step.Do))
 	case app.CallStarted:
+		if c.verbose {
+			c.note("  %s begins", e.Tool)
+		}
 		c.status("  %s %s …", e.Tool, argumentText(e.Arguments))
 	case app.CallFinished:
 		p.call(e)

@@ -36,15 +36,9 @@ func newResume(s *session) *cobra.Command {
 func (s *session) resume(cmd *cobra.Command, o app.ResumeOptions, args []string) error {
 	return s.task(cmd, true, func(ctx context.Context, a *app.App, observe func(app.Event)) (*app.Report, error) {
 		o.Observe = observe
-		thread := ""
-		if len(args) > 0 {
-			thread = args[0]
-		} else {
-			last, err := a.LastResumable(ctx, o.Retry || o.RetryUnknown)
-			if err != nil {
-				return nil, err
-			}
-			thread = last.ID
+		thread, err := chosenThread(ctx, a, args, o.Retry || o.RetryUnknown)
+		if err != nil {
+			return nil, err
 		}
 		report, err := a.Resume(ctx, thread, o)
 		if err == nil && report.Error != nil && report.Error.Kind == app.KindOutcomeUnknown && !o.RetryUnknown && s.confirm(ctx, report.Error.Message) {
@@ -53,6 +47,15 @@ func (s *session) resume(cmd *cobra.Command, o app.ResumeOptions, args []string)
 		}
 		return report, err
 	})
+}
+
+// chosenThread is the thread that the user named, else the last that can be resumed; with failed also one that failed.
+func chosenThread(ctx context.Context, a *app.App, args []string, failed bool) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	last, err := a.LastResumable(ctx, failed)
+	return last.ID, err
 }
 
 // confirm asks on the terminal whether a call of unknown outcome may run again. Without a terminal the answer is no.

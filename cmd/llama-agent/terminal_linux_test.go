@@ -94,3 +94,19 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(out), strings.TrimSpace(strings.Repeat("数一数 orders ", 5)), "what goes to a pipe is not cut")
 }
+
+func TestTheUserIsAskedAboutAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	cmd := again(t, killedInACall(t), "--set", "tools.shell.allowed_commands=sleep", "resume", "t-1")
+	screen, terminal := openTerminal(t, 80, 24)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	require.NoError(t, cmd.Start())
+	terminal.Close()
+	_, err := screen.WriteString("y\n") // the terminal keeps it until the question is asked
+	require.NoError(t, err)
+	var out bytes.Buffer
+	_, _ = io.Copy(&out, screen)
+	require.NoError(t, cmd.Wait(), out.String())
+	require.Contains(t, out.String(), "Run it again? [y/N]")
+	require.Contains(t, out.String(), "Waited.")
+}
