@@ -2,36 +2,73 @@ package app
 
 import "github.com/llama-agent/llama-agent/agent"
 
-// These are what interfaces need of package agent, so that they import this package only.
-type ( //nolint:revive // package agent documents them
-	Report     = agent.Report
-	Failure    = agent.Failure
-	Status     = agent.Status
-	Step       = agent.Step
-	ThreadInfo = agent.ThreadInfo
-	Boundary   = agent.Boundary
+// Report is what came of a task.
+type Report = agent.Report
 
-	Event         = agent.Event
-	TaskStarted   = agent.TaskStarted
-	NodeStarted   = agent.NodeStarted
-	PlanMade      = agent.PlanMade
-	StepStarted   = agent.StepStarted
-	CallStarted   = agent.CallStarted
-	CallFinished  = agent.CallFinished
-	CallError     = agent.CallError
-	ModelReplied  = agent.ModelReplied
-	AnswerStarted = agent.AnswerStarted
-	AnswerDelta   = agent.AnswerDelta
-	Noted         = agent.Noted
+// Failure says why a task did not end with a complete answer.
+type Failure = agent.Failure
+
+// Status is where a task stands.
+type Status = agent.Status
+
+// The statuses that end a run, or a stop in it.
+const (
+	StatusDone        = agent.StatusDone
+	StatusFailed      = agent.StatusFailed
+	StatusInterrupted = agent.StatusInterrupted
 )
 
-// Values of those types.
+// Kinds of failures that interfaces tell apart.
 const (
-	NoTool             = agent.NoTool
-	StatusDone         = agent.StatusDone
-	StatusFailed       = agent.StatusFailed
-	StatusInterrupted  = agent.StatusInterrupted
 	KindModel          = agent.KindModel
 	KindInternal       = agent.KindInternal
 	KindOutcomeUnknown = agent.KindOutcomeUnknown
 )
+
+// ThreadInfo describes a task in a list.
+type ThreadInfo = agent.ThreadInfo
+
+// Boundary is one stored step of a task.
+type Boundary = agent.Boundary
+
+// Step is one step of a plan.
+type Step = agent.Step
+
+// NoTool is the tool of a step that takes none.
+const NoTool = agent.NoTool
+
+// CallError says why a tool call did not work.
+type CallError = agent.CallError
+
+// Event is what an observer of a task is told: one of the types below.
+type Event = agent.Event
+
+// TaskStarted comes first, before the first model call.
+type TaskStarted = agent.TaskStarted
+
+// NodeStarted tells which node works now.
+type NodeStarted = agent.NodeStarted
+
+// PlanMade tells the whole plan.
+type PlanMade = agent.PlanMade
+
+// StepStarted tells that a step begins.
+type StepStarted = agent.StepStarted
+
+// CallStarted tells that a tool is about to run.
+type CallStarted = agent.CallStarted
+
+// CallFinished tells the outcome of a call.
+type CallFinished = agent.CallFinished
+
+// ModelReplied tells what a model call cost.
+type ModelReplied = agent.ModelReplied
+
+// AnswerStarted tells that the answer follows; what came of it before is void.
+type AnswerStarted = agent.AnswerStarted
+
+// AnswerDelta is the next part of the answer.
+type AnswerDelta = agent.AnswerDelta
+
+// Noted tells something worth knowing that is not a failure.
+type Noted = agent.Noted
