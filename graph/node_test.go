@@ -286,3 +286,23 @@ func TestSharedUpdateOfConcurrentRuns(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 }
+
+func TestGoroutineThatOutlivesItsNode(t *testing.T) {
+	t.Parallel()
+	ended, result := make(chan struct{}), make(chan error, 1)
+	g := single(t, func(ctx context.Context, _ graph.State) (graph.Update, error) {
+		go func() {
+			<-ended
+			_, err := graph.Once(context.WithoutCancel(ctx), "late", func(context.Context) (int, error) { return 1, nil })
+			_, askErr := graph.Interrupt[int](ctx, "late?")
+			result <- errors.Join(err, askErr)
+		}()
+		return nil, nil
+	}, graph.Options{Saver: checkpoint.NewMemory()})
+	_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+	require.NoError(t, err)
+	close(ended)
+	err = <-result
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, graph.ErrInterrupted)
+}

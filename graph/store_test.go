@@ -270,11 +270,11 @@ func TestThreadHasOneOwner(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			// A term much shorter than the run: renewing must keep others out.
-			_, err := g.Invoke(context.Background(), graph.Update{}, graph.Thread("t"), graph.Lease("worker 7", 150*time.Millisecond))
+			_, err := g.Invoke(context.Background(), graph.Update{}, graph.Thread("t"), graph.Lease("worker 7", time.Second))
 			done <- err
 		}()
 		<-started
-		time.Sleep(400 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond)
 		_, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
 		var busy *checkpoint.BusyError
 		require.ErrorAs(t, err, &busy)
@@ -448,4 +448,82 @@ func TestLockedDatabase(t *testing.T) {
 	}
 	require.FileExists(t, path)
 	_ = os.Remove(path)
+}
+
+// TestHistoryKnowsEveryResult: results stored while siblings ran and those stored with the boundary are both there.
+func TestHistoryKnowsEveryResult(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		const n = 50
+		b := graph.New("wide", count, trail)
+		b.Node("w", func(_ context.Context, st graph.State) (graph.Update, error) {
+			return graph.Update{trail.Add(fmt.Sprint(count.Get(st)))}, nil
+		})
+		b.Branch(graph.Start, func(graph.State) (next []graph.Next) {
+			for i := range n {
+				next = append(next, graph.Send("w", graph.Update{count.Set(i)}))
+			}
+			return next
+		}, "w")
+		g, err := b.Compile(graph.Options{Saver: s})
+		require.NoError(t, err)
+		_, err = g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.NoError(t, err)
+		for snap, err := range g.History(t.Context(), "t") {
+			require.NoError(t, err)
+			if snap.Checkpoint.Step != 0 {
+				continue
+			}
+			require.Len(t, snap.Tasks, n)
+			for i, task := range snap.Tasks {
+				require.True(t, task.Done)
+				require.Equal(t, []string{fmt.Sprint(i)}, trail.In(task.Update))
+			}
+		}
+	})
+}
+
+// countingSaver counts transactions.
+type countingSaver struct {
+	checkpoint.Saver
+	saves, results atomic.Int64
+}
+
+func (s *countingSaver) Save(ctx context.Context, bs ...checkpoint.Boundary) error {
+	s.saves.Add(1)
+	return s.Saver.Save(ctx, bs...)
+}
+
+func (s *countingSaver) SaveResults(ctx context.Context, set checkpoint.ResultSet) error {
+	s.results.Add(1)
+	return s.Saver.SaveResults(ctx, set)
+}
+
+func TestOneTransactionABoundary(t *testing.T) {
+	t.Parallel()
+	s := &countingSaver{Saver: checkpoint.NewMemory()}
+	g := chain(t, graph.Options{Saver: s}, "a", "b", "c")
+	_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+	require.NoError(t, err, "a saver without leases and effects will do")
+	require.EqualValues(t, 4, s.saves.Load(), "the input with the boundary after it, and one for each superstep")
+	require.Zero(t, s.results.Load())
+}
+
+func TestShapeOfOpenBranches(t *testing.T) {
+	t.Parallel()
+	s := checkpoint.NewMemory()
+	build := func(nodes ...string) *graph.Graph {
+		b := graph.New("open", trail)
+		for _, n := range nodes {
+			b.Node(n, note(n))
+		}
+		b.Edge(graph.Start, "a").Branch("a", func(graph.State) []graph.Next { return nil })
+		g, err := b.Compile(graph.Options{Saver: s})
+		require.NoError(t, err)
+		return g
+	}
+	_, err := build("a").Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+	require.NoError(t, err)
+	_, err = build("a", "b").Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+	require.ErrorContains(t, err, `node "b" is new`)
 }
