@@ -146,7 +146,7 @@ func TestFlippedBytes(t *testing.T) {
 	original, err := os.ReadFile(path)
 	require.NoError(t, err)
 
-	stride := 499
+	stride := 997
 	if testing.Short() {
 		stride = 1999
 	}
