@@ -38,6 +38,44 @@ var diffusionArchitectures = []string{
 	"dream", "llada", "llada-moe", "rnd1",
 }
 
+// equalHeadArchitectures need keys and values of one size, and fullRopeArchitectures rotate all of a head: their graphs in
+// src/models/ assert it, when the first token is computed.
+var equalHeadArchitectures = []string{
+	"llama", "llama4", "deci", "falcon", "grok", "gpt2", "gptneox", "mpt", "baichuan", "starcoder", "refact", "bert",
+	"modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3", "eurobert", "bloom",
+	"stablelm", "qwen", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3next", "qwen3vl", "qwen3vlmoe",
+	"qwen35", "qwen35moe", "qwen4exp", "phi2", "phi3", "phimoe", "plamo", "codeshell", "orion", "internlm2",
+	"minicpm", "starcoder2", "xverse", "command-r", "cohere2", "cohere2moe", "dbrx", "olmo", "olmo2", "olmoe",
+	"muse-glimmer", "openelm", "arctic", "deepseek", "chatglm", "glm4", "glm4moe", "bitnet", "t5", "t5encoder",
+	"jais", "jais2", "nemotron", "nemotron_h", "nemotron_h_moe", "exaone", "exaone4", "exaone-moe", "granite",
+	"granitemoe", "granitehybrid", "graniteswitch", "granite_swa", "chameleon", "bailingmoe2", "dots1", "arcee",
+	"afmoe", "laguna", "ernie4_5", "ernie4_5-moe", "hunyuan-moe", "hunyuan-dense", "hunyuan_vl", "hy_v3", "smollm3",
+	"dream", "smallthinker", "llada", "llada-moe", "seed_oss", "grovemoe", "apertus", "minimax-01", "minimax-m2",
+	"minimax-m3", "cogvlm", "rnd1", "pangu-embedded", "mistral3", "eagle3", "dflash", "paddleocr", "llama-embed",
+	"maincoder", "talkie", "mellum", "nanbeige", "pockettts",
+}
+
+var fullRopeArchitectures = []string{
+	"llama", "llama4", "deci", "falcon", "grok", "baichuan", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe",
+	"qwen3vl", "qwen3vlmoe", "plamo", "codeshell", "orion", "internlm2", "minicpm", "starcoder2", "xverse",
+	"cohere2moe", "dbrx", "olmo", "olmo2", "olmoe", "arctic", "deepseek", "jais2", "exaone", "exaone4", "exaone-moe",
+	"granite", "granitemoe", "graniteswitch", "granite_swa", "chameleon", "dots1", "arcee", "ernie4_5",
+	"ernie4_5-moe", "hunyuan-moe", "hunyuan-dense", "hunyuan_vl", "hy_v3", "smollm3", "dream", "smallthinker",
+	"llada", "llada-moe", "seed_oss", "grovemoe", "apertus", "cogvlm", "rnd1", "pangu-embedded", "mistral3",
+	"paddleocr", "llama-embed", "maincoder", "talkie", "mellum", "pockettts",
+}
+
+// expertArchitectures only exist as mixtures of experts: their loaders in src/models/ assert it.
+var expertArchitectures = []string{
+	"bailingmoe2", "glm4moe", "grovemoe", "llada-moe", "smallthinker",
+}
+
+// sectionArchitectures rotate heads in sections (M-RoPE), one of which must not be empty: llama_model_rope_type in
+// src/llama-model.cpp, and an assertion in ggml's CPU kernel.
+var sectionArchitectures = []string{
+	"qwen2vl", "paddleocr", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "qwen4exp",
+}
+
 // embeddingArchitectures turn text into vectors. They have no memory for a conversation (llama_model::create_memory in
 // src/llama-model.cpp), or no decoder.
 var embeddingArchitectures = []string{

@@ -120,7 +120,7 @@ func (f *file) bytes() []byte {
 		putValue(&b, f.pairs[key])
 	}
 	alignment := uint64(32)
-	if a, ok := f.pairs["general.alignment"].(uint32); ok && a > 0 {
+	if a, ok := f.pairs["general.alignment"].(uint32); ok && a > 0 && a <= 4096 && a&(a-1) == 0 {
 		alignment = uint64(a)
 	}
 	var size uint64
@@ -208,7 +208,7 @@ func putArray(b *bytes.Buffer, elem kind, n int, v any) {
 	put(b, v)
 }
 
-// lengths is a helper for raw values: an array header without its elements.
+// arrayHeader is an array value without its elements.
 func arrayHeader(elem kind, n uint64) raw {
 	var b bytes.Buffer
 	put(&b, uint32(elem))

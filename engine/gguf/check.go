@@ -3,7 +3,6 @@ package gguf
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Limits of the pinned llama.cpp that it asserts, which ends the process: src/llama-hparams.h.
@@ -30,6 +29,7 @@ func (info *Info) Check() error {
 		info.checkShape,
 		info.checkExperts,
 		info.checkTokenizer,
+		info.checkTensors,
 	} {
 		if err := check(); err != nil {
 			err.Path = info.Path
@@ -145,20 +145,50 @@ func (info *Info) checkHeads() *FileError {
 	if info.HeadCountKV < 1 {
 		return info.absurd("attention.head_count_kv", "1 or more")
 	}
-	return nil
+	return info.checkRotation(heads[0])
+}
+
+// checkRotation repeats what the graphs assert about the sizes of keys, values and their rotated part. Layers with a size
+// of their own for sliding windows are left to llama.cpp.
+func (info *Info) checkRotation(firstHeads int) *FileError {
+	if sections := info.meta.perLayer(info.key("rope.dimension_sections"), 4); slices.Contains(sectionArchitectures, info.Architecture) {
+		if len(sections) == 0 || slices.Max(sections[:3]) == 0 {
+			return info.absurd("rope.dimension_sections", "four numbers, not all 0")
+		}
+	}
+	rotated, given := info.meta[info.key("rope.dimension_count")]
+	for _, key := range []string{"attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"} {
+		if _, ok := info.meta[info.key(key)]; ok || firstHeads == 0 {
+			return nil
+		}
+	}
+	odd := given && rotated.num%2 != 0
+	partly := given && rotated.num != int64(info.KeyLength) && slices.Contains(fullRopeArchitectures, info.Architecture)
+	unequal := info.KeyLength != info.ValueLength && slices.Contains(equalHeadArchitectures, info.Architecture)
+	if !odd && !partly && !unequal {
+		return nil
+	}
+	got := info.KeyLength
+	if given {
+		got = clamp(rotated.num)
+	}
+	return &FileError{
+		Reason: fmt.Sprintf("its attention heads make no sense: %d key and %d value elements, %d of them rotated", info.KeyLength, info.ValueLength, got),
+		Fix:    againFix,
+	}
 }
 
 // checkExperts repeats the assertions about mixture-of-experts models.
 func (info *Info) checkExperts() *FileError {
-	if strings.HasPrefix(info.Architecture, "hunyuan") && info.own("expert_count") <= 1 {
-		return nil // llama.cpp ignores the counts then
-	}
 	used := 0
 	if counts := info.meta.perLayer(info.key("expert_used_count"), info.BlockCount); len(counts) > 0 {
 		used = slices.Max(counts)
 	}
 	experts, groups, usedGroups := info.own("expert_count"), info.own("expert_group_count"), info.own("expert_group_used_count")
-	ok := experts <= maxExperts && used <= experts
+	if experts <= 1 && (info.Architecture == "hunyuan-dense" || info.Architecture == "hunyuan_vl") {
+		experts, used = 0, 0 // as llama.cpp does
+	}
+	ok := experts <= maxExperts && used <= experts && (experts > 0 || !slices.Contains(expertArchitectures, info.Architecture))
 	if experts > 0 {
 		ok = ok && used > 0 && groups < experts
 		if groups > 1 {
@@ -184,6 +214,19 @@ func (info *Info) checkTokenizer() *FileError {
 		return &FileError{Reason: "two tokens of its vocabulary are equal", Fix: againFix}
 	}
 	return nil
+}
+
+// checkTensors refuses formats in which llama.cpp stores intermediate results or indexes: it loads such weights and fails
+// when it computes with them.
+func (info *Info) checkTensors() *FileError {
+	if info.unusable.name == "" {
+		return nil
+	}
+	layout, _ := lookupType(info.unusable.kind)
+	return &FileError{
+		Reason: fmt.Sprintf("its tensor %q has the type %s, with which llama.cpp cannot compute", clean(info.unusable.name), layout.name),
+		Fix:    "use another quantization of the model",
+	}
 }
 
 // key is the full name of a metadata key of the model's architecture.

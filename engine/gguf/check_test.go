@@ -77,6 +77,11 @@ func TestCheckRefuses(t *testing.T) {
 		return tinyModel().with("llama.expert_count", experts).with("llama.expert_used_count", used).
 			with("llama.expert_group_count", groups).with("llama.expert_group_used_count", usedGroups)
 	}
+	typed := func(tensor int, kind tensorType) *file {
+		f := tinyModel()
+		f.tensors[tensor].kind = kind
+		return f
+	}
 	tests := map[string]struct {
 		file   *file
 		reason string
@@ -128,6 +133,21 @@ func TestCheckRefuses(t *testing.T) {
 		"all groups used":       {experts(4, 2, 2, 2), "2 groups, 2 used"},
 		"groups only":           {experts(0, 0, 2, 1), "0 experts, 0 used; 2 groups"},
 
+		"must have experts":   {tinyModel().as("smallthinker"), "0 experts, 0 used"},
+		"hunyuan with groups": {tinyModel().as("hunyuan-dense").with("hunyuan-dense.expert_group_count", uint32(2)), "2 groups"},
+		"unequal heads":       {tinyModel().with("llama.attention.key_length", uint32(4)).with("llama.rope.dimension_count", uint32(4)), "4 key and 8 value elements"},
+		"half rotated":        {tinyModel().with("llama.rope.dimension_count", uint32(4)), "8 key and 8 value elements, 4 of them rotated"},
+		"oddly rotated":       {tinyModel().as("gemma").with("gemma.rope.dimension_count", uint32(7)), "7 of them rotated"},
+
+		"no sections":    {tinyModel().as("paddleocr"), "its metadata lack paddleocr.rope.dimension_sections"},
+		"empty sections": {tinyModel().as("qwen35").with("qwen35.rope.dimension_sections", []int32{0, 0, 0, 4}), "is [0 0 0 4] instead of four numbers"},
+
+		"integer weights":    {typed(3, 24), `its tensor "blk.0.attn_q.weight" has the type I8, with which llama.cpp cannot compute`},
+		"integer embeddings": {typed(0, 26), `its tensor "token_embd.weight" has the type I32`},
+		"activation format":  {typed(4, 9), "has the type Q8_1"},
+		"quantized norm":     {typed(1, 8), `its tensor "output_norm.weight" has the type Q8_0`},
+		"half norm":          {typed(2, 1), `its tensor "blk.0.attn_norm.weight" has the type F16`},
+
 		"no vocabulary":   {tinyModel().without("tokenizer.ggml.tokens"), "it has no vocabulary"},
 		"no tokenizer":    {tinyModel().with("tokenizer.ggml.model", "none"), "it has no vocabulary"},
 		"equal tokens":    {tinyModel().with("tokenizer.ggml.tokens", []string{"a", "b", "a"}), "two tokens of its vocabulary are equal"},
@@ -151,6 +171,8 @@ func TestCheckAccepts(t *testing.T) {
 		"experts":           tinyModel().with("llama.expert_count", uint32(8)).with("llama.expert_used_count", uint32(2)),
 		"experts by layer":  tinyModel().with("llama.expert_count", uint32(8)).with("llama.expert_used_count", []int32{2, 0}),
 		"one hunyuan":       tinyModel().as("hunyuan-dense").with("hunyuan-dense.expert_count", uint32(1)),
+		"partly rotated":    tinyModel().as("gptneox").with("gptneox.rope.dimension_count", uint32(2)),
+		"window heads":      tinyModel().with("llama.attention.key_length", uint32(4)).with("llama.attention.key_length_swa", uint32(8)),
 		"recurrent":         tinyModel().as("mamba").without("mamba.attention.head_count").without("mamba.attention.head_count_kv"),
 		"no pooling":        tinyModel().with("llama.pooling_type", uint32(0)),
 		"causal said":       tinyModel().with("llama.attention.causal", true),

@@ -64,6 +64,7 @@ type Info struct {
 	weightBytes  int64  // tensor data, all split files together
 	kvHeads      []int  // key/value heads a layer; empty when unknown
 	meta         metadata
+	unusable     tensor
 	duplicated   bool  // two tokens of the vocabulary are equal
 	partErr      error // the first damaged part of a split model
 }
@@ -162,6 +163,7 @@ func newInfo(h *header, size int64) *Info {
 		weightBytes:    h.weightBytes,
 		meta:           m,
 		duplicated:     h.duplicateToken,
+		unusable:       h.unusable,
 	}
 	own := func(key string) int { return m.integer(arch + "." + key) }
 	info.ContextLength = own("context_length")

@@ -1,23 +1,15 @@
 package gguf
 
 import (
+	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// realModel returns the path of a model that the set-up fetched; the test is skipped without it.
-func realModel(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join("..", "..", "models", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is absent; fetch it with scripts/model.sh", name)
-	}
-	return path
-}
+	"github.com/llama-agent/llama-agent/internal/testmodel"
+)
 
 func TestInspectReadsRealModels(t *testing.T) {
 	t.Parallel()
@@ -29,19 +21,19 @@ func TestInspectReadsRealModels(t *testing.T) {
 		tools                 bool
 	}{
 		{
-			file: "smollm2-135m-instruct-q4_1.gguf",
+			file: testmodel.Tiny,
 			want: Info{Architecture: "llama", SizeLabel: "135M", Quantization: "Q4_1", ContextLength: 8192, BlockCount: 30, EmbeddingLength: 576,
 				HeadCount: 9, HeadCountKV: 3, KeyLength: 64, ValueLength: 64, VocabSize: 49152, TokenizerModel: "gpt2", Parameters: 134515008},
 			kvBytes: 360 << 20, computeBytes: 103_022_592,
 		},
 		{
-			file: "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+			file: testmodel.Small,
 			want: Info{Architecture: "qwen2", SizeLabel: "0.5B", Quantization: "Q4_K_M", ContextLength: 32768, BlockCount: 24, EmbeddingLength: 896,
 				HeadCount: 14, HeadCountKV: 2, KeyLength: 64, ValueLength: 64, VocabSize: 151936, TokenizerModel: "gpt2", Parameters: 630167424},
 			kvBytes: 192 << 20, computeBytes: 314_834_944, tools: true,
 		},
 		{
-			file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+			file: testmodel.Starter,
 			want: Info{Architecture: "qwen2", SizeLabel: "1.5B", Quantization: "Q4_K_M", ContextLength: 32768, BlockCount: 28, EmbeddingLength: 1536,
 				HeadCount: 12, HeadCountKV: 2, KeyLength: 128, ValueLength: 128, VocabSize: 151936, TokenizerModel: "gpt2", Parameters: 1777088000},
 			kvBytes: 448 << 20, computeBytes: 317_456_384, tools: true,
@@ -50,7 +42,7 @@ func TestInspectReadsRealModels(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
-			path := realModel(t, tt.file)
+			path := testmodel.Path(t, tt.file)
 			info, err := Inspect(path)
 			require.NoError(t, err)
 			require.NoError(t, info.Check())
@@ -80,22 +72,30 @@ func TestInspectReadsRealModels(t *testing.T) {
 
 func TestInspectTruncatedRealModel(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(realModel(t, "smollm2-135m-instruct-q4_1.gguf"))
+	f, err := os.Open(testmodel.Path(t, testmodel.Tiny))
+	require.NoError(t, err)
+	defer f.Close()
+	stat, err := f.Stat()
+	require.NoError(t, err)
+	size := stat.Size()
+	head := make([]byte, 4<<20) // the header and some of the weights
+	_, err = io.ReadFull(f, head)
 	require.NoError(t, err)
 	tests := map[string]struct {
-		bytes  int
+		bytes  int64
 		reason string
 	}{
 		"nothing left":   {0, "it is empty (0 bytes)"},
 		"magic only":     {4, "it is truncated: 4 bytes are too few for a GGUF header (at least 24)"},
 		"in the header":  {100_000, "it is truncated: it ends at byte 100000, inside its header"},
-		"half":           {len(data) / 2, "it is truncated: 98362432 bytes expected, 49181216 bytes there"},
-		"last byte lost": {len(data) - 1, "it is truncated: 98362432 bytes expected, 98362431 bytes there"},
+		"half":           {size / 2, "it is truncated: 98362432 bytes expected, 49181216 bytes there"},
+		"last byte lost": {size - 1, "it is truncated: 98362432 bytes expected, 98362431 bytes there"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := writeFile(t, "cut.gguf", data[:tt.bytes])
+			path := writeFile(t, "cut.gguf", head)
+			require.NoError(t, os.Truncate(path, tt.bytes)) // shorter, or longer with a hole
 			requireReason(t, path, tt.reason)
 		})
 	}
@@ -204,7 +204,7 @@ func TestSizeLabel(t *testing.T) {
 func TestQuantizationWithoutFileType(t *testing.T) {
 	t.Parallel()
 	f := tinyModel().without("general.file_type")
-	for i := range f.tensors[:15] {
+	for i := range f.tensors {
 		f.tensors[i].kind = 8
 	}
 	info, err := Inspect(f.write(t, "m.gguf"))

@@ -22,6 +22,7 @@ type header struct {
 	weightBytes   int64 // of all tensors, with padding between them
 	expectedBytes int64 // smallest size of the file that holds them all
 	commonestType tensorType
+	unusable      tensor // the first one with which llama.cpp cannot compute; no name: all are fine
 }
 
 // readHeader reads the layout described in ggml/include/gguf.h, and refuses what ggml/src/gguf.cpp refuses.
@@ -219,6 +220,9 @@ func (h *header) readTensors(r *reader, count int) {
 			return
 		}
 		names[t.name] = struct{}{}
+		if h.unusable.name == "" && !t.usable() {
+			h.unusable = t
+		}
 		types[t.kind]++
 		end = next + t.bytes
 		next = pad(end, alignment)
@@ -242,16 +246,17 @@ func (h *header) readTensors(r *reader, count int) {
 	}
 }
 
-// alignment is where tensor data may start; llama.cpp wants a power of two in an unsigned 32-bit value.
+// alignment is where tensor data may start; llama.cpp wants a power of two in an unsigned 32-bit value, and aborts when
+// the mapped tensors are not aligned for its kernels.
 func (h *header) alignment() (uint64, error) {
 	v, ok := h.meta["general.alignment"]
 	switch {
 	case !ok:
-		return 32, nil // GGUF_DEFAULT_ALIGNMENT
+		return minAlignment, nil // GGUF_DEFAULT_ALIGNMENT
 	case v.kind != kindUint32:
 		return 0, damaged("general.alignment has the type %s instead of u32", v.kind)
-	case v.num > maxAlignment || bits.OnesCount64(uint64(v.num)) != 1:
-		return 0, damaged("general.alignment is %d, not a power of two up to %d", v.num, maxAlignment)
+	case v.num < minAlignment || v.num > maxAlignment || bits.OnesCount64(uint64(v.num)) != 1:
+		return 0, damaged("general.alignment is %d, not a power of two from %d to %d", v.num, minAlignment, maxAlignment)
 	}
 	return uint64(v.num), nil
 }
@@ -267,6 +272,23 @@ type tensor struct {
 	elements int64
 	bytes    uint64 // without padding
 	offset   uint64 // within the tensor data
+}
+
+// usable reports whether llama.cpp's CPU kernels can compute with the tensor in its role. Norms and biases are combined with
+// activations element by element, which is there for 32-bit floats only; I8 to I64, F64, Q8_1 and Q8_K are formats of
+// intermediate results. Expert lists by token (tid2eid) are indexes.
+func (t tensor) usable() bool {
+	layout, _ := lookupType(t.kind)
+	if strings.HasSuffix(t.name, "norm.weight") || strings.HasSuffix(t.name, ".bias") {
+		return layout.name == "F32"
+	}
+	switch layout.name {
+	case "I8", "I16", "I64", "F64", "Q8_1", "Q8_K":
+		return false
+	case "I32":
+		return strings.Contains(t.name, "tid2eid")
+	}
+	return true
 }
 
 func readTensor(r *reader) tensor {

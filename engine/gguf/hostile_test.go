@@ -71,6 +71,7 @@ func hostile() map[string]struct {
 		"array of type 99":     {value("k", arrayHeader(99, 1)), "is an array of the unknown type 99"},
 		"value of type 99":     {value("k", raw{99, length(1)}), "has the unknown type 99"},
 		"alignment 0":          {value("general.alignment", raw{kindUint32, make([]byte, 4)}), "general.alignment is 0"},
+		"alignment 16":         {value("general.alignment", raw{kindUint32, []byte{16, 0, 0, 0}}), "general.alignment is 16"},
 		"alignment 48":         {value("general.alignment", raw{kindUint32, []byte{48, 0, 0, 0}}), "general.alignment is 48"},
 		"alignment 2^31":       {value("general.alignment", raw{kindUint32, []byte{0, 0, 0, 128}}), "general.alignment is 2147483648"},
 		"alignment as u64":     {value("general.alignment", raw{kindUint64, length(32)}), "has the type u64"},

@@ -99,8 +99,8 @@ func (m metadata) length(key string) int {
 	return 0
 }
 
-// perLayer returns a value that is given once for all layers or as an array with one element a layer. It returns nil
-// when the key is absent, when there is no plausible number of layers, or when the array is not kept.
+// perLayer returns a value that is given once for all layers (or parts of one) or as an array with an element for each.
+// It returns nil when the key is absent, when there is no plausible number of layers, or when the array is not kept.
 func (m metadata) perLayer(key string, layers int) []int {
 	v, ok := m[key]
 	if !ok || layers <= 0 || layers > maxLayers {

@@ -23,6 +23,7 @@ const (
 	maxKeptText    = 1 << 20 // bytes of a chat template
 	maxKeptItems   = 512     // elements of a kept array: LLAMA_MAX_LAYERS
 	maxHeaderBytes = 1 << 28 // all of the header; 40 MB are much
+	minAlignment   = 32      // TENSOR_ALIGNMENT of ggml-impl.h
 	maxAlignment   = 1 << 20 // usual are 32 to 4,096
 	maxShortText   = 256     // bytes of every other text that is kept
 )

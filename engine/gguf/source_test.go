@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// llamaSource returns a file of the pinned llama.cpp; the test is skipped when its source was not fetched.
+// llamaSource returns a file of the pinned llama.cpp. Without its source the test is skipped, except in CI, where it fails.
 func llamaSource(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "build", "llama", "src", filepath.FromSlash(name)))
-	if os.IsNotExist(err) {
+	if os.IsNotExist(err) && os.Getenv("CI") == "" {
 		t.Skip("llama.cpp's source is absent; fetch it with scripts/llama.sh")
 	}
 	require.NoError(t, err)
@@ -68,6 +68,63 @@ func TestArchitecturesAreThoseOfTheSource(t *testing.T) {
 		arch := names[m[1]]
 		info := &Info{Architecture: arch, EmbeddingOnly: embeddingOnly(nil, arch), tensors: 1}
 		require.NotNil(t, info.checkArchitecture(), arch)
+	}
+}
+
+func TestGraphAssertionsAreThoseOfTheSource(t *testing.T) {
+	t.Parallel()
+	names := map[string]string{}
+	for _, m := range regexp.MustCompile(`\{\s*(LLM_ARCH_\w+),\s*"([^"]+)"`).FindAllStringSubmatch(llamaSource(t, "src/llama-arch.cpp"), -1) {
+		names[m[1]] = m[2]
+	}
+	// Models that use the graph of another one.
+	graphs := map[string]string{}
+	model := ""
+	for line := range strings.Lines(llamaSource(t, "src/models/models.h")) {
+		if m := regexp.MustCompile(`^struct llama_model_(\w+) : `).FindStringSubmatch(line); m != nil {
+			model = m[1]
+		}
+		if m := regexp.MustCompile(`using graph = llama_model_(\w+)::graph`).FindStringSubmatch(line); m != nil {
+			graphs[model] = m[1]
+		}
+	}
+	sources, err := filepath.Glob(filepath.Join("..", "..", "build", "llama", "src", "src", "models", "*.cpp"))
+	require.NoError(t, err)
+	// By model whose graph a file defines, the text of that file.
+	texts := map[string]string{}
+	for _, path := range sources {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`llama_model_(\w+)::graph(?:<[^>]*>)?::graph\(`).FindAllStringSubmatch(string(data), -1) {
+			texts[m[1]] = string(data)
+		}
+	}
+	asserting := func(assertion string) map[string]bool {
+		pattern := regexp.MustCompile(`(?m)^\s+GGML_ASSERT\(` + assertion + `\)`)
+		list := map[string]bool{}
+		for _, m := range regexp.MustCompile(`case (LLM_ARCH_\w+):\s*return new llama_model_(\w+)\(params\)`).FindAllStringSubmatch(llamaSource(t, "src/llama-model.cpp"), -1) {
+			graph := m[2]
+			if other, ok := graphs[graph]; ok {
+				graph = other
+			}
+			if pattern.MatchString(texts[graph]) {
+				list[names[m[1]]] = true
+			}
+		}
+		return list
+	}
+	set := func(list []string) map[string]bool {
+		m := map[string]bool{}
+		for _, name := range list {
+			m[name] = true
+		}
+		return m
+	}
+	require.Equal(t, asserting(`n_embd_head\s*== hparams\.n_embd_head_[kv]\(\)`), set(equalHeadArchitectures))
+	require.Equal(t, asserting(`n_embd_head\s*== n_rot`), set(fullRopeArchitectures))
+	require.Subset(t, Architectures(), sectionArchitectures)
+	for _, arch := range expertArchitectures {
+		require.Contains(t, names, "LLM_ARCH_"+strings.ToUpper(strings.NewReplacer("-", "_", "glm4moe", "glm4_moe").Replace(arch)))
 	}
 }
 

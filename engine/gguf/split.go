@@ -46,6 +46,9 @@ func (info *Info) inspectParts() {
 			info.Parameters += part.Parameters
 			info.weightBytes += part.weightBytes
 			info.tensors += part.tensors
+			if info.unusable.name == "" {
+				info.unusable = part.unusable
+			}
 			err = part.checkPart(n)
 		}
 		if err != nil && info.partErr == nil {

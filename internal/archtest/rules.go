@@ -3,6 +3,7 @@ package archtest
 // rules are the imports of the module, from the leaves up. What is not named is forbidden.
 var rules = []rule{
 	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
+	{"internal/testmodel", nil, "tests of every package find their models through it"},
 	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
 
 	{"graph/checkpoint", nil, "a saver is written against these types alone, also outside this module"},
