@@ -16,8 +16,9 @@ const (
 // metaSchema is the key of CallOptions.Metadata that holds the schema of a reply, a json.RawMessage.
 const metaSchema = "json_schema"
 
-// WithSchema constrains a reply to compact JSON of a schema. Properties are written in the schema's order; the root must
-// be an object or an array. A model behind another llms.Model than this package's may ignore it.
+// WithSchema constrains a reply to compact JSON of a schema. Required properties are written first, then optional ones,
+// each in the schema's order; the root must be an object or an array. A model behind another llms.Model than this
+// package's may ignore it.
 func WithSchema(schema json.RawMessage) llms.CallOption { return withMeta(metaSchema, schema) }
 
 // metaProgress is the key of CallOptions.Metadata that holds a func(done, total int).

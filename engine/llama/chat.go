@@ -46,6 +46,9 @@ func (t *ChatTemplate) Close() {
 // Caps describes the template.
 func (t *ChatTemplate) Caps() (ChatCaps, error) {
 	var out ChatCaps
+	if t.c == nil {
+		return out, ErrClosed
+	}
 	var e errBuf
 	return out, decode(C.la_chat_caps(t.c, e.ptr()), &e, "reading the chat template's abilities", &out)
 }
@@ -53,6 +56,12 @@ func (t *ChatTemplate) Caps() (ChatCaps, error) {
 // Render applies the template. Templates are programs: one that rejects the conversation gives an error with its text.
 func (t *ChatTemplate) Render(r ChatRequest) (ChatPrompt, error) {
 	var out ChatPrompt
+	if t.c == nil {
+		return out, ErrClosed
+	}
+	if err := r.checkDepth(); err != nil {
+		return out, fmt.Errorf("llama: applying the chat template: %w", err)
+	}
 	in, err := json.Marshal(r)
 	if err != nil {
 		return out, fmt.Errorf("llama: encoding a conversation: %w", err)
@@ -78,7 +87,7 @@ func ParseReply(p ChatPrompt, text string, partial, toolCalls bool) (ChatReply, 
 	defer C.free(unsafe.Pointer(cspec))
 	defer C.free(unsafe.Pointer(ctext))
 	var e errBuf
-	return out, decode(C.la_chat_parse(cspec, ctext, C.bool(partial), C.bool(toolCalls), e.ptr()), &e, "reading a reply", &out)
+	return out, decode(C.la_chat_parse(cspec, ctext, C.size_t(len(text)), C.bool(partial), C.bool(toolCalls), e.ptr()), &e, "reading a reply", &out)
 }
 
 // decode takes a JSON text of the shim apart, or returns the error that came instead.

@@ -72,6 +72,9 @@ func (c *Context) ResetAbort() { C.la_abort_reset(c.c) }
 
 // Decode computes a batch. See the Err values of this package for what the state is after an error.
 func (c *Context) Decode(b *Batch) error {
+	if c.c == nil {
+		return ErrClosed
+	}
 	if len(b.tokens) == 0 {
 		return fmt.Errorf("%w: empty", ErrBatch)
 	}

@@ -12,6 +12,7 @@ import "C"
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 )
 
@@ -22,7 +23,7 @@ func (b *errBuf) ptr() *C.char { return &b[0] }
 
 // err wraps the text of the buffer; what is a gerund phrase.
 func (b *errBuf) err(what string) error {
-	text := C.GoString(&b[0])
+	text := strings.ToValidUTF8(C.GoString(&b[0]), "") // it may be cut
 	if text == "" {
 		text = "unknown error of llama.cpp"
 	}

@@ -8,7 +8,10 @@ package llama
 */
 import "C"
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Sampler picks tokens from logits and keeps the state of grammar and penalties. It belongs to one generation.
 type Sampler struct{ c *C.la_sampler }
@@ -57,7 +60,7 @@ func (s *Sampler) Close() {
 
 // Sample picks a token from row i of the context's last Decode and accepts it.
 func (s *Sampler) Sample(c *Context, i int) (Token, error) {
-	if s.c == nil {
+	if s.c == nil || c.c == nil {
 		return -1, ErrClosed
 	}
 	var e errBuf
@@ -68,10 +71,32 @@ func (s *Sampler) Sample(c *Context, i int) (Token, error) {
 	return Token(t), nil
 }
 
-// SchemaToGrammar turns a JSON schema into GBNF with llama.cpp's converter. Properties keep the order of the schema's
-// text. The grammar allows compact JSON only; strings hold at most maxString characters, whatever the schema says,
-// and arrays that it does not bound at most maxItems items.
+// GrammarAccepts reports whether a GBNF grammar takes the whole of text. The error says that it is no grammar.
+func GrammarAccepts(m *Model, grammar, text string) (bool, error) {
+	if m.c == nil {
+		return false, ErrClosed
+	}
+	g, t := C.CString(grammar), C.CString(text)
+	defer C.free(unsafe.Pointer(g))
+	defer C.free(unsafe.Pointer(t))
+	var e errBuf
+	switch C.la_grammar_accepts(m.c, g, t, C.size_t(len(text)), e.ptr()) {
+	case 0:
+		return false, nil
+	case 1:
+		return true, nil
+	}
+	return false, e.err("reading a grammar")
+}
+
+// SchemaToGrammar turns a JSON schema into GBNF with llama.cpp's converter. Required properties come first, then optional
+// ones, each in the order of the schema's text. The grammar allows compact JSON only. Strings hold at most maxString
+// characters, unless minLength demands more or a pattern bounds them itself. Arrays and objects that the schema does not
+// bound hold at most maxItems items, others at most 500.
 func SchemaToGrammar(schema []byte, maxString, maxItems int) (string, error) {
+	if err := checkDepth(schema); err != nil {
+		return "", fmt.Errorf("llama: turning a JSON schema into a grammar: %w", err)
+	}
 	s := C.CString(string(schema))
 	defer C.free(unsafe.Pointer(s))
 	var e errBuf

@@ -1,8 +1,8 @@
 // C interface over llama.cpp and its `common` library, made for Go.
 //
 // Every function checks its arguments (llama.cpp aborts the process on several wrong ones) and catches C++ exceptions.
-// Functions that can fail take an error buffer and write one line into it. Strings that are returned as char * belong to
-// the caller and are freed with la_free.
+// Something closed is NULL, and gives an error or an empty value. Functions that can fail take an error buffer and write
+// one line into it. Strings that are returned as char * belong to the caller and are freed with la_free.
 #ifndef LLAMA_AGENT_SHIM_H
 #define LLAMA_AGENT_SHIM_H
 
@@ -30,7 +30,6 @@ void la_init(void);
 const char * la_version(void);
 // la_devices returns one "name<TAB>description<TAB>kind<TAB>free bytes<TAB>total bytes" line per device.
 char * la_devices(void);
-bool la_supports_gpu(void);
 
 // --- model ----------------------------------------------------------------------------------------------------------
 
@@ -54,7 +53,6 @@ la_model_info la_model_get_info(la_model * m);
 char * la_model_desc(la_model * m);
 // la_model_meta returns NULL when the key is absent.
 char * la_model_meta(la_model * m, const char * key);
-char * la_model_chat_template(la_model * m);
 
 // la_tokenize returns the number of tokens; when it is larger than cap, nothing useful was written: call again with room.
 // -1 on an error.
@@ -75,12 +73,11 @@ typedef struct la_context_params {
 
 la_context * la_context_new(la_model * m, la_context_params p, char * err);
 void la_context_free(la_context * c);
-// la_set_threads changes the number of threads for batches of one token and of several; at most the n_threads of
-// la_context_params.
+// la_set_threads changes the number of threads for batches of one token and of several; 1 to the n_threads of
+// la_context_params, other numbers become the nearest of these.
 void la_set_threads(la_context * c, int32_t single, int32_t batch);
 uint32_t la_n_ctx(la_context * c);
 uint32_t la_n_batch(la_context * c);
-uint32_t la_n_seq_max(la_context * c);
 // la_abort makes a running decode return 2; la_abort_reset takes the wish back. Both are safe from any thread.
 void la_abort(la_context * c);
 void la_abort_reset(la_context * c);
@@ -123,6 +120,9 @@ void la_sampler_free(la_sampler * s);
 // la_sampler_sample samples from the i-th row of logits of the last decode and accepts the token. -1 on an error.
 int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err);
 
+// la_grammar_accepts returns 1 when a grammar takes the whole text and nothing has to follow, 0 when not, -1 on an error.
+int32_t la_grammar_accepts(la_model * m, const char * grammar, const char * text, size_t len, char * err);
+
 // la_schema_to_grammar returns GBNF for a JSON schema, or NULL. The grammar has no blanks between tokens; strings have
 // at most max_string characters, and arrays that the schema does not bound at most max_items items.
 char * la_schema_to_grammar(const char * schema, int32_t max_string, int32_t max_items, char * err);
@@ -139,7 +139,7 @@ char * la_chat_caps(la_chat * c, char * err);
 // supports_thinking}.
 char * la_chat_apply(la_chat * c, const char * request, char * err);
 // la_chat_parse reads a reply: spec is what la_chat_apply returned; partial for a reply that is still growing.
-char * la_chat_parse(const char * spec, const char * text, bool partial, bool parse_tool_calls, char * err);
+char * la_chat_parse(const char * spec, const char * text, size_t len, bool partial, bool parse_tool_calls, char * err);
 
 // Implemented in Go.
 extern void la_go_log(int level, char * text);

@@ -1,0 +1,85 @@
+// What the files of the shim share; shim.h is what Go sees.
+#ifndef LLAMA_AGENT_SHIM_INTERNAL_H
+#define LLAMA_AGENT_SHIM_INTERNAL_H
+
+#include "shim.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "llama.h"
+#include "ggml-cpu.h"
+
+#include "chat.h"
+#include "common.h"
+#include "sampling.h"
+
+inline void set_err(char * err, const std::string & text) {
+    if (err == nullptr) {
+        return;
+    }
+    size_t n = std::min(text.size(), (size_t) LA_ERR_LEN - 1);
+    memcpy(err, text.data(), n);
+    err[n] = 0;
+}
+
+inline char * dup(const std::string & s) {
+    char * p = (char *) malloc(s.size() + 1);
+    if (p != nullptr) {
+        memcpy(p, s.data(), s.size());
+        p[s.size()] = 0;
+    }
+    return p;
+}
+
+// guard runs fn and turns an exception into an error text and the given value.
+template <typename R, typename F> R guard(char * err, R otherwise, F fn) {
+    try {
+        return fn();
+    } catch (const std::bad_alloc &) {
+        set_err(err, "out of memory");
+    } catch (const std::exception & e) {
+        set_err(err, e.what());
+    } catch (...) {
+        set_err(err, "unknown C++ exception");
+    }
+    return otherwise;
+}
+
+struct la_load {
+    std::atomic<float> progress{0};
+    std::atomic<bool> cancelled{false};
+};
+
+struct la_model {
+    llama_model * model = nullptr;
+    const llama_vocab * vocab = nullptr;
+    int32_t n_vocab = 0;
+};
+
+struct la_context {
+    llama_context * ctx = nullptr;
+    la_model * model = nullptr;
+    ggml_threadpool * pool = nullptr;
+    std::atomic<bool> aborted{false};
+    uint32_t n_seq_max = 0;
+    int32_t n_threads = 1;
+    llama_batch batch{};
+};
+
+struct la_sampler {
+    common_sampler * smpl = nullptr;
+    int32_t n_vocab = 0;
+};
+
+struct la_chat {
+    common_chat_templates_ptr templates;
+    bool add_bos = false;
+    bool add_eos = false;
+};
+
+#endif
