@@ -92,10 +92,7 @@ func (p *progress) plan(steps []app.Step) {
 
 func (p *progress) call(e app.CallFinished) {
 	c := e.Call
-	line := fmt.Sprintf("  %s %s", c.Tool, argumentText(c.Arguments))
-	if !p.console.verbose {
-		line = truncate(line, max(p.console.width-10, 40))
-	}
+	line := p.short(fmt.Sprintf("  %s %s", c.Tool, argumentText(c.Arguments)), 10)
 	switch {
 	case e.Replayed:
 		line += "  (done before)"
@@ -104,8 +101,16 @@ func (p *progress) call(e app.CallFinished) {
 	}
 	p.console.note("%s", line)
 	if c.Error != nil {
-		p.console.note("    %s: %s", c.Error.Kind, oneLine(c.Error.Message))
+		p.console.note("%s", p.short(fmt.Sprintf("    %s: %s", c.Error.Kind, oneLine(c.Error.Message)), 0))
 	}
+}
+
+// short cuts a line so that it and some columns more fit the terminal. With --verbose it stays whole.
+func (p *progress) short(line string, more int) string {
+	if p.console.verbose {
+		return line
+	}
+	return truncate(app.Inert(line), max(p.console.width-more, 40))
 }
 
 // argumentText shows the arguments of a call in one line: {"a":1} without the braces.
