@@ -28,7 +28,7 @@ type Config struct {
 	ModelPath    string // GGUF file; required
 	ContextSize  int    // tokens shared by all sequences; 0: the model's own, at most 16384
 	GPULayers    int    // layers on the GPU; -1: all
-	BatchSize    int    // most tokens of a batch; 0: 512
+	BatchSize    int    // most tokens of a batch; 0: 512; fewer than llama.cpp needs for Parallel become as many as that
 	Threads      int    // 0: one for each physical core
 	Parallel     int    // calls computed at once, the others wait; 0: 4
 	ChatTemplate string // Jinja text that replaces the model's own; empty: the model's

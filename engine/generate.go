@@ -102,6 +102,11 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	if err != nil {
 		return nil, err
 	}
+	if req.Schema != nil {
+		if _, err := e.grammar.get(e.model, string(req.Schema)); err != nil {
+			return nil, err // before the template, whose error would not name the schema
+		}
+	}
 	c := &call{opts: opts, tools: mode}
 	if c.prompt, c.tokens, err = e.render(req); err != nil {
 		return nil, err

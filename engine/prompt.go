@@ -95,6 +95,9 @@ var rewritings = [][]rewrite{
 // rewritten conversation; what was rewritten is logged once.
 func (e *Engine) render(req llama.ChatRequest) (llama.ChatPrompt, []llama.Token, error) {
 	req = copyRequest(req)
+	if !req.Thinking {
+		req.Schema = nil // the template makes a grammar of it, which only replies with reasoning need; see constrain
+	}
 	esc := newEscaper(e.control, req)
 	esc.request(&req)
 	var first error

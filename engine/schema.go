@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/tmc/langchaingo/llms"
 )
 
@@ -53,6 +54,13 @@ func (c *grammarCache) get(m model, schema string) (string, error) {
 		return g, nil
 	}
 	g, err := m.SchemaToGrammar([]byte(schema), maxStringRunes, maxArrayItems)
+	if err == nil {
+		// The converter writes grammars that the parser refuses, for example one with too long repetitions.
+		var s sampler
+		if s, err = m.NewSampler(llama.SamplerParams{Grammar: g, GrammarKind: llama.GrammarUser}); err == nil {
+			s.Close()
+		}
+	}
 	if err != nil {
 		return "", &SchemaError{Schema: shorten(schema, 120), Err: err}
 	}

@@ -278,6 +278,10 @@ func TestContextParamsThatAreRefused(t *testing.T) {
 		_, err := NewContext(m, p)
 		require.Error(t, err, name)
 	}
+	for _, p := range []ContextParams{{Size: 8, Batch: 1, Sequences: 200}, {Size: 300, Batch: 2000, MicroBatch: 5000}, {Batch: 1, MicroBatch: 1}} {
+		small := newContext(t, m, p)
+		require.NotNil(t, feed(t, small, m, 0, 0, tokens(t, m, "a b c d"), 2), "%+v", p)
+	}
 	c := newContext(t, m, ContextParams{})
 	c.SetThreads(0, 1000) // brought into range
 	require.NotNil(t, feed(t, c, m, 0, 0, tokens(t, m, "a b c"), 10))

@@ -177,8 +177,9 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
         }
         auto * c = new la_context();
         auto cp = llama_context_default_params();
-        cp.n_ctx = p.n_ctx;
-        cp.n_batch = p.n_batch;
+        // llama.cpp aborts the process when a batch cannot hold one token of each sequence; it cuts n_batch to n_ctx.
+        cp.n_ctx = std::max(p.n_ctx > 0 ? p.n_ctx : (uint32_t) std::max(llama_model_n_ctx_train(m->model), 1), p.n_seq_max);
+        cp.n_batch = std::max(p.n_batch, p.n_seq_max);
         cp.n_ubatch = p.n_ubatch;
         cp.n_seq_max = p.n_seq_max;
         cp.n_threads = p.n_threads;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 
 #include "json-schema-to-grammar.h"
 
@@ -126,7 +127,9 @@ int32_t la_grammar_accepts(la_model * m, const char * grammar, const char * text
     });
 }
 
-// What llama.cpp's grammar parser takes: it refuses a repetition of 2000 rules and more, and items have several.
+// What llama.cpp's grammar parser takes: it refuses a repetition of 2000 rules and more, and items have several. It also
+// writes to the terminal then, so schemas that demand more are refused before.
+static const int64_t max_grammar_string = 1999;
 static const int64_t max_grammar_items = 500;
 
 static bool may_be(const json & schema, const char * type) {
@@ -136,8 +139,11 @@ static bool may_be(const json & schema, const char * type) {
 
 // bound sets the largest size of a string or array: what the schema says, or otherwise, but no more than most, unless the
 // schema demands more.
-static void bound(json & schema, const char * min_key, const char * max_key, int64_t otherwise, int64_t most) {
+static void bound(json & schema, const char * min_key, const char * max_key, int64_t otherwise, int64_t most, int64_t possible) {
     const int64_t least = schema.contains(min_key) && schema[min_key].is_number_integer() ? schema[min_key].get<int64_t>() : 0;
+    if (least > possible) {
+        throw std::invalid_argument(std::string(min_key) + " of " + std::to_string(least) + " is more than " + std::to_string(possible));
+    }
     if (schema.contains(max_key) && schema[max_key].is_number_integer()) {
         otherwise = std::min(schema[max_key].get<int64_t>(), most);
     }
@@ -163,10 +169,10 @@ static void bound_schema(json & s, int max_string, int max_items) {
         }
     }
     if (may_be(s, "string") && !s.contains("enum") && !s.contains("const") && !s.contains("pattern")) {
-        bound(s, "minLength", "maxLength", max_string, max_string);
+        bound(s, "minLength", "maxLength", max_string, max_string, max_grammar_string);
     }
     if (may_be(s, "array")) {
-        bound(s, "minItems", "maxItems", max_items, max_grammar_items);
+        bound(s, "minItems", "maxItems", max_items, max_grammar_items, max_grammar_items);
     }
     for (const char * key : {"items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties"}) {
         if (s.contains(key)) {

@@ -54,8 +54,8 @@ const (
 
 // ContextParams says how large a context is. Sizes are tokens.
 type ContextParams struct {
-	Size           int // cells of the KV cache, shared by all sequences
-	Batch          int // most tokens of one Decode
+	Size           int // cells of the KV cache, shared by all sequences; 0: as many as the model was trained for
+	Batch          int // most tokens of one Decode; at least Sequences, less becomes that
 	MicroBatch     int // most tokens that are computed at once; an abort loses at most these
 	Sequences      int // sequence ids 0 to Sequences-1
 	Threads        int
