@@ -195,11 +195,10 @@ func (info *Info) setHeads(arch string) {
 	if len(kvHeads) > 0 {
 		info.HeadCountKV = slices.Max(kvHeads)
 	}
-	if n := info.meta.integer(arch + ".attention.key_length"); n > 0 {
-		info.KeyLength = n
-	}
-	if n := info.meta.integer(arch + ".attention.value_length"); n > 0 {
-		info.ValueLength = n
+	for key, length := range map[string]*int{"key_length": &info.KeyLength, "value_length": &info.ValueLength} {
+		if _, ok := info.meta[arch+".attention."+key]; ok {
+			*length = info.meta.integer(arch + ".attention." + key) // 0 counts, as it does for llama.cpp
+		}
 	}
 	info.kvHeads = attentionOnly(slices.Clone(kvHeads), info.meta, arch)
 }
