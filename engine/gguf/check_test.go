@@ -136,7 +136,7 @@ func TestCheckRefuses(t *testing.T) {
 		"must have experts":   {tinyModel().as("smallthinker"), "0 experts, 0 used"},
 		"hunyuan with groups": {tinyModel().as("hunyuan-dense").with("hunyuan-dense.expert_group_count", uint32(2)), "2 groups"},
 		"unequal heads":       {tinyModel().with("llama.attention.key_length", uint32(4)).with("llama.rope.dimension_count", uint32(4)), "4 key and 8 value elements"},
-		"empty keys":            {tinyModel().with("llama.attention.key_length", uint32(0)), "have 0 key and 8 value elements"},
+		"empty keys":          {tinyModel().with("llama.attention.key_length", uint32(0)), "have 0 key and 8 value elements"},
 		"half rotated":        {tinyModel().with("llama.rope.dimension_count", uint32(4)), "8 key and 8 value elements, 4 of them rotated"},
 		"oddly rotated":       {tinyModel().as("gemma").with("gemma.rope.dimension_count", uint32(7)), "7 of them rotated"},
 
