@@ -154,6 +154,9 @@ func (e *Engine) constrain(c *call, req llama.ChatRequest) error {
 		if native {
 			c.req.GrammarKind = llama.GrammarToolCalls
 			c.req.Grammar = requireCall(c.req.Grammar)
+			if c.req.Grammar == "" && req.ToolChoice == "required" {
+				return errors.New("engine: the chat template gives no grammar for a required tool call; use tool_format = structured")
+			}
 		}
 	case schema != "":
 		g, err := e.grammar.get(e.model, schema)

@@ -33,8 +33,11 @@ func (e *Engine) addTools(req *llama.ChatRequest, opts llms.CallOptions) (toolMo
 	if req.Schema != nil {
 		return toolsNone, fmt.Errorf("engine: a call has both tools and a schema for the reply; give one of them")
 	}
-	native := e.cfg.ToolFormat == "native" || e.cfg.ToolFormat == "auto" && e.nativeTools()
-	if native {
+	if e.cfg.ToolFormat == "native" && !e.nativeTools() {
+		// llama.cpp would leave the tools out of the prompt and the reply unconstrained.
+		e.noteOnce("the chat template has no format for tools; tool_format = structured is used")
+	}
+	if e.cfg.ToolFormat != "structured" && e.nativeTools() {
 		req.Tools, req.ToolChoice = tools, choice
 		return toolsNative, nil
 	}

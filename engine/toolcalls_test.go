@@ -154,6 +154,13 @@ func replyWith(content string, calls ...[2]string) llama.ChatReply {
 	return r
 }
 
+func TestNativeCallWithoutGrammar(t *testing.T) {
+	t.Parallel()
+	r := nativeRig(t, "prose", nil)
+	_, _, err := r.ask(t.Context(), "hi", llms.WithTools([]llms.Tool{tool("f", nil)}), llms.WithToolChoice("required"))
+	require.ErrorContains(t, err, "no grammar for a required tool call")
+}
+
 // A call that the token limit cut off must never look like a whole one.
 func TestCutNativeCallsAreLeftOut(t *testing.T) {
 	t.Parallel()

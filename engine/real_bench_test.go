@@ -1,0 +1,65 @@
+//go:build cgo && !nollama
+
+package engine
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llama-agent/llama-agent/internal/testmodel"
+	"github.com/stretchr/testify/require"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// benchEngine has the model of BENCH_MODEL, a path, or the starter model, with the settings of the program.
+func benchEngine(b *testing.B) *Engine {
+	path := os.Getenv("BENCH_MODEL")
+	if path == "" {
+		path = testmodel.Path(b, testmodel.Starter)
+	}
+	e, err := Open(b.Context(), Config{ModelPath: path, ContextSize: 4096})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, e.Close()) })
+	_, err = e.GenerateContent(b.Context(), user("Warm up."), llms.WithMaxTokens(8))
+	require.NoError(b, err)
+	return e
+}
+
+// BenchmarkDecode reports sampled tokens a second, greedy, after the prompt.
+func BenchmarkDecode(b *testing.B) {
+	e := benchEngine(b)
+	var tokens int
+	var spent time.Duration
+	for b.Loop() {
+		resp, err := e.GenerateContent(b.Context(), user("Write a long story about a river."), llms.WithMaxTokens(64))
+		require.NoError(b, err)
+		u := UsageOf(resp)
+		tokens += u.CompletionTokens - 1 // the first one comes out of the prefill
+		spent += u.Decode
+	}
+	b.ReportMetric(float64(tokens)/spent.Seconds(), "tokens/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkPrefill reports prompt tokens a second, without those that are cached, and the time to the first token.
+func BenchmarkPrefill(b *testing.B) {
+	e := benchEngine(b)
+	var tokens, n int
+	var spent, ttft time.Duration
+	for b.Loop() {
+		n++
+		text := fmt.Sprintf("%d. ", n) + strings.Repeat("The miller counted his stones. ", 60)
+		resp, err := e.GenerateContent(b.Context(), user(text), llms.WithMaxTokens(1))
+		require.NoError(b, err)
+		u := UsageOf(resp)
+		tokens += u.EvaluatedTokens
+		spent += u.Prefill
+		ttft += u.TTFT
+	}
+	b.ReportMetric(float64(tokens)/spent.Seconds(), "tokens/s")
+	b.ReportMetric(float64(ttft.Milliseconds())/float64(n), "ms-to-first-token")
+	b.ReportMetric(0, "ns/op")
+}
