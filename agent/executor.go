@@ -165,17 +165,20 @@ func (w *work) makeCall(ctx context.Context, step Step, tool string, again bool)
 // with what it wrote as a JSON string.
 func (w *work) arguments(ctx context.Context, step Step, tool string, again bool) (json.RawMessage, *CallError, error) {
 	written := ""
-	if t, known := w.offered.Lookup(tool); known && !takesNothing(t.Spec()) {
-		spec := t.Spec()
-		form, err := argumentsForm(spec)
+	var q question
+	if t, known := w.offered.Lookup(tool); known {
+		q = askAbout(t.Spec(), step.File, again)
+	}
+	if q.schema != nil && !q.settled() {
+		form, err := q.form()
 		if err != nil {
 			return nil, nil, err
 		}
 		written, err = w.ask(ctx, request{
 			label: "arguments of " + tool, form: form,
 			instruction: templates.Render(templates.Arguments, templates.ArgumentsData{
-				Task: w.task.Goal, Do: step.Do, Number: step.Number, Again: again,
-				Tool: tool, Description: spec.Description, Parameters: parametersOf(spec),
+				Task: w.task.Goal, Do: step.Do, File: step.File, Number: step.Number, Again: again,
+				Tool: tool, Parameters: q.parameters(),
 			}),
 		})
 		if cut, ok := errors.AsType[*CutError](err); ok {
@@ -186,7 +189,7 @@ func (w *work) arguments(ctx context.Context, step Step, tool string, again bool
 			return nil, nil, err
 		}
 	}
-	canonical, err := w.offered.Validate(tool, json.RawMessage(unfence(written)))
+	canonical, err := w.offered.Validate(tool, q.arguments(written))
 	if err == nil {
 		return canonical, nil, nil
 	}

@@ -33,15 +33,27 @@ const NoTool = "none"
 type Step struct {
 	Number    int       `json:"number"` // from 1, over all plans of the task
 	Do        string    `json:"do"`
-	Tool      string    `json:"tool"` // a tool, or NoTool
+	File      string    `json:"file,omitempty"` // file or folder that the step is about; empty: none in particular
+	Tool      string    `json:"tool"`           // a tool, or NoTool
 	State     StepState `json:"state"`
 	Iteration int       `json:"iteration"` // the plan it came with, from 1
 }
 
 // plannedStep is a step as the model writes it.
 type plannedStep struct {
-	Do   string `json:"do"`
+	File string `json:"file"` // NoFile, or empty, when it is about none in particular
 	Tool string `json:"tool"`
+	Do   string `json:"do"`
+}
+
+// NoFile is the file of a planned step that is about none in particular.
+const NoFile = "none"
+
+func (p plannedStep) file() string {
+	if p.File == NoFile {
+		return ""
+	}
+	return p.File
 }
 
 // nextStep returns the index of the step to run, or false when there is none.
@@ -70,7 +82,7 @@ func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call)
 			continue
 		}
 		next = append(next, Step{
-			Number: len(next) + 1, Do: p.Do, Tool: p.Tool, State: StepPending, Iteration: iteration,
+			Number: len(next) + 1, Do: p.Do, File: p.file(), Tool: p.Tool, State: StepPending, Iteration: iteration,
 		})
 	}
 	return next
@@ -78,7 +90,7 @@ func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call)
 
 func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 	for _, s := range plan {
-		if s.State != StepDone || s.Tool != p.Tool || !sameWords(s.Do, p.Do) {
+		if s.State != StepDone || s.Tool != p.Tool || s.File != p.file() || !sameWords(s.Do, p.Do) {
 			continue
 		}
 		if s.Tool == NoTool || stepIsSettled(calls, s.Number) {

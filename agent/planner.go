@@ -14,11 +14,11 @@ type plannedSteps struct {
 // makePlan asks for the first plan, or after a review for the steps that find what is missing.
 func (w *work) makePlan(ctx context.Context) error {
 	w.counters.Iterations++
-	form, err := planForm(w.offered.Names(), w.limits)
+	form, err := planForm(w.offered.Specs(), w.task.Facts, w.limits)
 	if err != nil {
 		return err
 	}
-	data := templates.PlannerData{Task: w.task.Goal, MaxSteps: w.limits.MaxPlanSteps}
+	data := templates.PlannerData{Task: w.task.Goal}
 	if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}

@@ -80,7 +80,7 @@ func TestExtendPlan(t *testing.T) {
 		{Number: 3, Do: "fail", Tool: "B", State: StepFailed, Iteration: 1},
 		{Number: 4, Do: "later", Tool: "C", State: StepPending, Iteration: 1},
 	}
-	planned := []plannedStep{{"look here", "A"}, {"Think", NoTool}, {"fail", "B"}, {"later", "C"}}
+	planned := []plannedStep{{Do: "look here", Tool: "A"}, {NoFile, NoTool, "Think"}, {Do: "fail", Tool: "B"}, {Do: "later", Tool: "C"}}
 	state := func(steps []Step) string {
 		var b []string
 		for _, s := range steps {

@@ -70,15 +70,91 @@ func boundedList(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.S
 	return &jsonschema.Schema{Type: "array", Items: items, MinItems: &minItems, MaxItems: &maxItems}
 }
 
-// planForm asks for 1 to limits.MaxPlanSteps steps. What to do comes before the tool, so that the choice of the tool follows
-// from it. A tool that is not offered is accepted: the step that takes it becomes a failed call, and the model chooses again
-// with the names before it.
-func planForm(names []string, limits Limits) (*form, error) {
-	plan := func(tool *jsonschema.Schema) *jsonschema.Schema {
-		step := object(property{"do", boundedText(1, limits.MaxTextRunes)}, property{"tool", tool})
+// planForm asks for 1 to limits.MaxPlanSteps steps. Each names its file first, then a tool that fits that file, then what to
+// do: small models choose well in that order, and a tool for the wrong kind of file cannot be planned. A file or tool that is
+// not offered is accepted in a reply: the step becomes a failed call, and the model chooses again with the names before it.
+func planForm(specs []tools.Spec, facts Facts, limits Limits) (*form, error) {
+	plan := func(step *jsonschema.Schema) *jsonschema.Schema {
 		return object(property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
 	}
-	return newForm(plan(oneOf(append(slices.Clone(names), NoTool)...)), plan(boundedText(1, limits.MaxTextRunes)))
+	step := func(file, tool *jsonschema.Schema) *jsonschema.Schema {
+		return object(property{"file", file}, property{"tool", tool}, property{"do", boundedText(1, limits.MaxTextRunes)})
+	}
+	name := func() *jsonschema.Schema { return boundedText(1, limits.MaxTextRunes) }
+	var asked []*jsonschema.Schema
+	for _, g := range subjectGroups(specs, facts) {
+		asked = append(asked, step(oneOf(g.files...), oneOf(g.tools...)))
+	}
+	if others := pathTools(specs); facts.FilesLeftOut > 0 && len(others) > 0 {
+		asked = append(asked, step(name(), oneOf(others...)))
+	}
+	accepted := step(name(), name())
+	accepted.Required = []string{"tool", "do"}
+	if len(asked) == 1 {
+		return newForm(plan(asked[0]), plan(accepted))
+	}
+	return newForm(plan(&jsonschema.Schema{AnyOf: asked}), plan(accepted))
+}
+
+// subjectGroup is the files of one kind with the tools that fit them.
+type subjectGroup struct{ files, tools []string }
+
+// subjectGroups pairs files with tools. The last group is about no file in particular, and is always there.
+func subjectGroups(specs []tools.Spec, facts Facts) []subjectGroup {
+	files := map[tools.Subject][]string{}
+	folders := map[string]bool{}
+	for _, f := range facts.Files {
+		subject := tools.SubjectOf(f.Kind)
+		files[subject] = append(files[subject], f.Path)
+		for dir := parent(f.Path); dir != ""; dir = parent(strings.TrimSuffix(dir, "/")) {
+			if !folders[dir] {
+				folders[dir] = true
+				files[tools.SubjectFolder] = append(files[tools.SubjectFolder], dir)
+			}
+		}
+	}
+	for _, path := range facts.Attached {
+		if !slices.ContainsFunc(facts.Files, func(f File) bool { return f.Path == path }) {
+			files[tools.SubjectOther] = append(files[tools.SubjectOther], path)
+		}
+	}
+	var out []subjectGroup
+	for _, subject := range []tools.Subject{tools.SubjectText, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther} {
+		fitting := toolsFor(specs, subject)
+		if subject == tools.SubjectOther {
+			fitting = pathTools(specs) // an unknown kind: let the tool say what fits
+		}
+		if len(files[subject]) > 0 && len(fitting) > 0 {
+			out = append(out, subjectGroup{files[subject], fitting})
+		}
+	}
+	return append(out, subjectGroup{[]string{NoFile}, append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)})
+}
+
+// parent is the folder of a path with a slash at its end; empty at the top.
+func parent(path string) string {
+	return path[:strings.LastIndexByte(path, '/')+1]
+}
+
+func toolsFor(specs []tools.Spec, subject tools.Subject) []string {
+	var out []string
+	for _, s := range specs {
+		if s.Takes == nil || slices.Contains(s.Takes, subject) {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
+// pathTools are the tools that are about a file.
+func pathTools(specs []tools.Spec) []string {
+	var out []string
+	for _, s := range specs {
+		if s.Path != "" || s.Takes == nil {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 // choiceForm asks for one tool, or none. As in a plan, any name is accepted.
@@ -102,14 +178,68 @@ func reviewForm(limits Limits) (*form, error) {
 	return newForm(review(), review())
 }
 
-// argumentsForm asks for the arguments that a small model needs to give. It is for the request only: a reply is checked
-// against all that the tool accepts, by the registry.
-func argumentsForm(spec tools.Spec) (*form, error) {
-	return newForm(spec.Essential(), spec.Essential())
+// question is what a small model is asked for to call a tool: its essential arguments, without those that are given already.
+type question struct {
+	spec   tools.Spec
+	schema *jsonschema.Schema
+	given  map[string]json.RawMessage
 }
 
-// takesNothing reports whether the model has no argument to write.
-func takesNothing(spec tools.Spec) bool { return len(spec.Essential().Properties) == 0 }
+// askAbout makes the question for a call of spec in a step. The file of the step is given, unless the step's first try failed:
+// then the file may be what was wrong.
+func askAbout(spec tools.Spec, file string, again bool) question {
+	q := question{spec: spec, schema: spec.Essential(), given: map[string]json.RawMessage{}}
+	if spec.Path == "" || file == "" || again {
+		return q
+	}
+	q.given[spec.Path] = json.RawMessage(compactJSON(file))
+	delete(q.schema.Properties, spec.Path)
+	other := func(name string) bool { return name == spec.Path }
+	q.schema.Required = slices.DeleteFunc(q.schema.Required, other)
+	q.schema.PropertyOrder = slices.DeleteFunc(q.schema.PropertyOrder, other)
+	return q
+}
+
+// settled reports whether nothing is left to ask.
+func (q question) settled() bool { return len(q.schema.Properties) == 0 }
+
+// form is for the request only: a reply is checked against all that the tool accepts, by the registry.
+func (q question) form() (*form, error) { return newForm(q.schema, q.schema) }
+
+// arguments joins a reply with what was given. A reply that is no object is returned as it is, for the registry to refuse.
+func (q question) arguments(reply string) json.RawMessage {
+	body := unfence(reply)
+	if len(q.given) == 0 {
+		return json.RawMessage(body)
+	}
+	all := map[string]json.RawMessage{}
+	if !q.settled() {
+		if err := json.Unmarshal([]byte(body), &all); err != nil || all == nil {
+			return json.RawMessage(body)
+		}
+	}
+	for name, value := range q.given {
+		if _, ok := all[name]; !ok {
+			all[name] = value
+		}
+	}
+	return json.RawMessage(compactJSON(all))
+}
+
+// parameters describes what is asked for, in order.
+func (q question) parameters() []templates.ParameterData {
+	var out []templates.ParameterData
+	for _, name := range q.schema.PropertyOrder {
+		p := q.schema.Properties[name]
+		if p == nil {
+			continue
+		}
+		out = append(out, templates.ParameterData{
+			Name: name, Type: typeName(p), Description: p.Description, Required: slices.Contains(q.schema.Required, name),
+		})
+	}
+	return out
+}
 
 // decode reads a reply that must have the form f, or says in words for the model why it cannot be used. It repairs nothing:
 // a code fence around the whole reply is taken off, everything else is as the model wrote it.
@@ -187,7 +317,7 @@ func clip(s string, limit int) string {
 
 // signature shows a tool with its essential arguments, as in "read_file(file_path, start_line?)".
 func signature(spec tools.Spec) string {
-	parameters := parametersOf(spec)
+	parameters := askAbout(spec, "", false).parameters()
 	names := make([]string, len(parameters))
 	for i, p := range parameters {
 		names[i] = p.Name
@@ -196,22 +326,6 @@ func signature(spec tools.Spec) string {
 		}
 	}
 	return spec.Name + "(" + strings.Join(names, ", ") + ")"
-}
-
-// parametersOf describes the essential arguments of a tool in their order.
-func parametersOf(spec tools.Spec) []templates.ParameterData {
-	schema := spec.Essential()
-	var out []templates.ParameterData
-	for _, name := range schema.PropertyOrder {
-		p := schema.Properties[name]
-		if p == nil {
-			continue
-		}
-		out = append(out, templates.ParameterData{
-			Name: name, Type: typeName(p), Description: p.Description, Required: slices.Contains(schema.Required, name),
-		})
-	}
-	return out
 }
 
 // typeName describes a property's type, and its choices or range where it has them.

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -22,14 +23,31 @@ type Facts struct {
 
 // File is a file of the workspace, by its path relative to it.
 type File struct {
-	Path  string `json:"path"`
-	Kind  string `json:"kind,omitempty"`
-	Bytes int64  `json:"bytes"`
+	Path   string `json:"path"`
+	Kind   string `json:"kind,omitempty"` // as the tool list_files calls it
+	Bytes  int64  `json:"bytes"`
+	Detail string `json:"detail,omitempty"` // what is known of its content, such as the tables of a database; several lines
+}
+
+// notableBytes is a size worth telling the model: a file that it should search rather than read.
+const notableBytes = 32 << 10
+
+// note says what sets a file apart from a short text file. Each word here costs tokens of every prompt.
+func (f File) note() string {
+	var notes []string
+	if tools.SubjectOf(f.Kind) != tools.SubjectText || f.Kind == "gzip" {
+		notes = append(notes, oneLine(f.Kind))
+	}
+	if f.Bytes >= notableBytes && tools.SubjectOf(f.Kind) == tools.SubjectText {
+		notes = append(notes, fmt.Sprintf("%d KiB", f.Bytes>>10))
+	}
+	return strings.Join(notes, ", ")
 }
 
 // trunk is the prompt that all model calls of a task share:
 //
-//	system:    rules, tools, worked examples       the same for every task with the same tools
+//	system:    rules and tools                     the same for every task with the same tools,
+//	…          worked examples, as turns           as these are
 //	system:    the workspace
 //	user:      the task
 //	assistant: plans, calls and reviews
@@ -40,6 +58,7 @@ type File struct {
 // ever grows at its end, so that the prompt without its last instruction is a prefix of the next prompt.
 type trunk struct {
 	system    string
+	examples  []example
 	workspace string
 	task      string
 	entries   []Entry
@@ -47,26 +66,41 @@ type trunk struct {
 }
 
 func newTrunk(registry *tools.Registry, facts Facts, goal string) trunk {
-	return trunk{system: systemText(registry.Specs()), workspace: workspaceText(facts), task: goal}
+	return trunk{
+		system: systemText(registry.Specs()), examples: examplesFor(registry.Names()), workspace: workspaceText(facts),
+		task: taskText(goal),
+	}
+}
+
+func taskText(goal string) string {
+	return templates.Render(templates.Task, templates.TaskData{Task: goal})
+}
+
+// example is a worked example: a question for a plan, and the plan.
+type example struct{ question, plan string }
+
+// examplesFor returns the worked examples whose tools are all offered.
+func examplesFor(offered []string) []example {
+	var out []example
+	for _, e := range templates.Examples() {
+		planned := make([]plannedStep, len(e.Steps))
+		known := true
+		for i, s := range e.Steps {
+			planned[i] = plannedStep(s)
+			known = known && (s.Tool == NoTool || slices.Contains(offered, s.Tool))
+		}
+		if known {
+			ask := templates.Render(templates.Planner, templates.PlannerData{Task: e.Task})
+			out = append(out, example{taskText(e.Task) + "\n\n" + ask, planText(planned)})
+		}
+	}
+	return out
 }
 
 func systemText(specs []tools.Spec) string {
 	var data templates.SystemData
-	offered := map[string]bool{NoTool: true}
 	for _, spec := range specs {
-		offered[spec.Name] = true
 		data.Tools = append(data.Tools, templates.ToolData{Signature: signature(spec), Description: spec.Description})
-	}
-	for _, example := range templates.Examples() {
-		planned := make([]plannedStep, len(example.Steps))
-		known := true
-		for i, s := range example.Steps {
-			planned[i] = plannedStep(s)
-			known = known && offered[s.Tool]
-		}
-		if known {
-			data.Examples = append(data.Examples, templates.ExampleData{Task: example.Task, Plan: planText(planned)})
-		}
 	}
 	return templates.Render(templates.System, data)
 }
@@ -76,7 +110,7 @@ func workspaceText(facts Facts) string {
 		FilesLeftOut: facts.FilesLeftOut, Attached: facts.Attached, Remembered: facts.Remembered,
 	}
 	for _, f := range facts.Files {
-		data.Files = append(data.Files, templates.FileData{Path: oneLine(f.Path), Kind: f.Kind, Bytes: f.Bytes})
+		data.Files = append(data.Files, templates.FileData{Path: oneLine(f.Path), Note: f.note(), Detail: f.Detail})
 	}
 	return templates.Render(templates.Workspace, data)
 }
@@ -85,6 +119,10 @@ func workspaceText(facts Facts) string {
 func (t trunk) messages(instruction string) []llms.MessageContent {
 	var m messageBuilder
 	m.add(llms.ChatMessageTypeSystem, t.system)
+	for _, e := range t.examples {
+		m.addApart(llms.ChatMessageTypeHuman, e.question)
+		m.addApart(llms.ChatMessageTypeAI, e.plan)
+	}
 	m.addApart(llms.ChatMessageTypeSystem, t.workspace)
 	m.add(llms.ChatMessageTypeHuman, t.task)
 	if calls := len(callsOf(t.entries[:t.fitting.Dropped])); calls > 0 {

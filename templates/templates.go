@@ -17,6 +17,7 @@ type Name string
 // The texts, with the type that each of them is rendered from.
 const (
 	System        Name = "system"         // SystemData
+	Task          Name = "task"           // TaskData
 	Workspace     Name = "workspace"      // WorkspaceData
 	Planner       Name = "planner"        // PlannerData
 	Arguments     Name = "arguments"      // ArgumentsData
@@ -33,15 +34,14 @@ const (
 
 // SystemData is the part of a prompt that is the same for every task with the same tools.
 type SystemData struct {
-	Tools    []ToolData
-	Examples []ExampleData
+	Tools []ToolData
 }
 
 // ToolData describes one tool in the system text.
 type ToolData struct{ Signature, Description string }
 
-// ExampleData is a worked example: a task and its plan as compact JSON.
-type ExampleData struct{ Task, Plan string }
+// TaskData introduces a task.
+type TaskData struct{ Task string }
 
 // WorkspaceData lists what is known before the first tool call.
 type WorkspaceData struct {
@@ -51,26 +51,25 @@ type WorkspaceData struct {
 	Remembered   []string
 }
 
-// FileData is one file of the workspace. Kind may be empty.
+// FileData is one file of the workspace.
 type FileData struct {
-	Path, Kind string
-	Bytes      int64
+	Path, Note string // Note tells what is worth knowing, such as a kind or a great size; may be empty
+	Detail     string // what is known of its content, over several lines; may be empty
 }
 
 // PlannerData asks for a plan, or with Missing for the rest of one.
 type PlannerData struct {
-	Task     string
-	Missing  []string
-	MaxSteps int
+	Task    string
+	Missing []string
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
 type ArgumentsData struct {
-	Task, Do          string
-	Number            int
-	Again             bool
-	Tool, Description string
-	Parameters        []ParameterData
+	Task, Do, File string
+	Number         int
+	Again          bool
+	Tool           string
+	Parameters     []ParameterData
 }
 
 // ParameterData is one argument of a tool.
@@ -149,8 +148,9 @@ type Example struct {
 
 // ExampleStep is one step of an example.
 type ExampleStep struct {
-	Do   string `json:"do"`
+	File string `json:"file"`
 	Tool string `json:"tool"`
+	Do   string `json:"do"`
 }
 
 // Examples gives the worked examples in their order. The caller leaves out those with tools that it does not offer.

@@ -17,14 +17,14 @@ import (
 func filled() map[templates.Name][2]any {
 	return map[templates.Name][2]any{
 		templates.System: {templates.SystemData{
-			Tools:    []templates.ToolData{{Signature: "look(at)", Description: "Looks."}},
-			Examples: []templates.ExampleData{{Task: "a task", Plan: `{"steps":[]}`}},
+			Tools: []templates.ToolData{{Signature: "look(at)", Description: "Looks."}},
 		}, templates.SystemData{}},
+		templates.Task: {templates.TaskData{Task: "t"}, templates.TaskData{}},
 		templates.Workspace: {templates.WorkspaceData{
-			Files:        []templates.FileData{{Path: "a.txt", Kind: "text", Bytes: 3}, {Path: "b", Bytes: 4}},
+			Files:        []templates.FileData{{Path: "a.txt", Note: "3 KB", Detail: "  x"}, {Path: "b"}},
 			FilesLeftOut: 2, Attached: []string{"c.txt"}, Remembered: []string{"key: value"},
 		}, templates.WorkspaceData{}},
-		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}, MaxSteps: 8}, templates.PlannerData{}},
+		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{}},
 		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},

@@ -14,7 +14,7 @@ const (
 
 type countLinesArgs struct {
 	Path    string `json:"path" jsonschema:"file or folder; . is the whole workspace" arg:"minlen=1"`
-	Pattern string `json:"pattern,omitempty" jsonschema:"in a folder, only files whose name matches, such as *.go" arg:"minlen=1,default=*,core"`
+	Pattern string `json:"pattern,omitempty" jsonschema:"in a folder, only files whose name matches, such as *.go" arg:"minlen=1,default=*"`
 }
 
 // LineCounts is the Data of count_lines.
@@ -37,6 +37,8 @@ func countLinesTool(w *workspace) Tool {
 	return mustFunc(Spec{
 		Name:        "count_lines",
 		Description: "Counts the lines of a text file, or of each text file in a folder, with the total.",
+		Takes:       []Subject{SubjectText, SubjectFolder},
+		Path:        "path",
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("at most %d files; hidden and ignored ones only when nothing else matches", maxCountedFiles),

@@ -47,6 +47,7 @@ func listFilesTool(w *workspace) Tool {
 	return mustFunc(Spec{
 		Name:        "list_files",
 		Description: "Lists the files of the workspace with their sizes and kinds.",
+		Takes:       []Subject{SubjectFolder, SubjectNone},
 		ReadOnly:    true,
 		Limits: []string{
 			"hidden files and those named by .gitignore are listed on request, or when nothing else matches",
@@ -183,6 +184,8 @@ type FileMetadata struct {
 func metadataTool(w *workspace) Tool {
 	return mustFunc(Spec{
 		Name:        "get_file_metadata",
+		Takes:       []Subject{SubjectText, SubjectDatabase, SubjectOther, SubjectFolder},
+		Path:        "file_path",
 		Description: "Tells the kind, size, number of lines, encoding and time of change of a file.",
 		ReadOnly:    true,
 		Limits:      []string{"lines of a compressed file are counted up to 2 GB of text"},

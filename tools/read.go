@@ -37,7 +37,9 @@ type FileContent struct {
 func readFileTool(w *workspace, options FileOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "read_file",
-		Description: "Reads a text file, from the beginning or a part of it.",
+		Description: "Reads a text file, such as a note, a configuration or a script.",
+		Takes:       []Subject{SubjectText},
+		Path:        "file_path",
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("at most %d characters a call", options.MaxReadChars),

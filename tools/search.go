@@ -66,6 +66,8 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "search_file",
 		Description: "Finds the lines of text files that contain a text, and counts them all.",
+		Takes:       []Subject{SubjectText, SubjectFolder},
+		Path:        "file_path",
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("shows at most %d lines; counts all", options.MaxMatches),

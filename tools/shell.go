@@ -80,7 +80,8 @@ func Shell(options ShellOptions) []Tool {
 	}
 	return []Tool{mustFunc(Spec{
 		Name:        "execute_shell_command",
-		Description: "Runs a command line of simple programs: " + strings.Join(options.AllowedCommands, ", ") + ".",
+		Description: "Runs a command line, with pipes, of " + strings.Join(options.AllowedCommands, ", ") + ".",
+		Takes:       []Subject{SubjectText, SubjectOther, SubjectFolder, SubjectNone},
 		ReadOnly:    readOnly,
 		Limits: []string{
 			"programs: " + strings.Join(options.AllowedCommands, ", "),

@@ -49,6 +49,8 @@ func describeTool(w *workspace, options SQLiteOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "describe_sqlite_table",
 		Description: "Shows the tables of a SQLite database with their columns and number of rows, or one table in detail.",
+		Takes:       []Subject{SubjectDatabase},
+		Path:        "db_path",
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("at most %d tables at once; %s", maxDescribed, options.Timeout),

@@ -48,7 +48,9 @@ type BlobValue struct {
 func queryTool(w *workspace, options SQLiteOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "query_sqlite",
-		Description: "Runs one SQL SELECT statement on a SQLite database and returns the rows.",
+		Description: "Answers a question from a SQLite database with one SELECT, which can count, sum, join, group and sort.",
+		Takes:       []Subject{SubjectDatabase},
+		Path:        "db_path",
 		ReadOnly:    true,
 		Limits: []string{
 			"one statement that only reads; the database refuses others",

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -26,10 +27,40 @@ type Spec struct {
 	// where an optional argument has one.
 	Parameters *jsonschema.Schema
 	// Core names the optional arguments that are worth asking a small model for. See Essential.
-	Core     []string
+	Core []string
+	// Takes says what the tool is for, so that a plan can be kept to tools that fit; nil: anything. It is no permission:
+	// a call with another kind of file gives an error that names the right tool.
+	Takes []Subject
+	// Path names the required argument that is the file or folder; empty when there is none.
+	Path     string
 	ReadOnly bool     // nothing outside the process changes, so that a call may be repeated
 	Origin   string   // where the tool comes from: "built in", or a file
 	Limits   []string // one human-readable line each
+}
+
+// Subject is what a call is about.
+type Subject string
+
+// The subjects.
+const (
+	SubjectText     Subject = "text"     // a text file, compressed or not
+	SubjectDatabase Subject = "database" // a SQLite file
+	SubjectOther    Subject = "other"    // any other file
+	SubjectFolder   Subject = "folder"
+	SubjectNone     Subject = "none" // no file in particular
+)
+
+// SubjectOf tells which subject a file is, by its kind as list_files gives it.
+func SubjectOf(kind string) Subject {
+	switch kind {
+	case "text", "empty", "gzip":
+		return SubjectText
+	case "sqlite":
+		return SubjectDatabase
+	case "folder":
+		return SubjectFolder
+	}
+	return SubjectOther
 }
 
 // Essential returns the closed schema of the arguments that a small model should be asked for: the required ones and
@@ -51,7 +82,7 @@ func (s Spec) Essential() *jsonschema.Schema {
 			order = append(order, name)
 		}
 	}
-	out.Properties, out.PropertyOrder = properties, order
+	out.Properties, out.PropertyOrder, out.Required = properties, order, slices.Clone(out.Required)
 	return out
 }
 
