@@ -155,5 +155,6 @@ func TestRealTwentyRounds(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
-	require.Less(t, rss()-bytes, 24<<20, "resident memory grows")
+	// An engine is 150 MB, its context 30; the allocator keeps some of what was freed for each of its threads.
+	require.Less(t, rss()-bytes, 64<<20, "resident memory grows")
 }
