@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llama-agent/llama-agent/agent"
@@ -43,7 +39,7 @@ func (a *App) Run(ctx context.Context, t Task) (*Report, error) {
 			return nil, fmt.Errorf("thread %s exists already; continue it with: llama-agent resume %s, or choose another ID", t.Thread, t.Thread)
 		}
 	}
-	facts, err := a.facts(ctx, t.Attach)
+	facts, err := a.facts(ctx, t.Goal, t.Attach)
 	if err != nil {
 		return nil, err
 	}
@@ -228,104 +224,4 @@ func unknownThread(id string, threads []ThreadInfo) error {
 		fix = "see llama-agent list-threads; the last one is " + ids[0]
 	}
 	return fmt.Errorf("there is no thread %q; %s", id, fix)
-}
-
-// shownFiles bounds how many files of the workspace the model is told of. Each costs about 20 tokens of every prompt.
-const shownFiles = 40
-
-// facts collects what the model is told about the workspace. The stores of the agent itself are left out: their sizes
-// change all the time, which would make each prompt a new one.
-func (a *App) facts(ctx context.Context, attach []string) (agent.Facts, error) {
-	var facts agent.Facts
-	own := ownPaths(a.options.Config)
-	result, err := workspaceFiles(ctx, a.options.Config)
-	if err != nil {
-		return facts, err
-	}
-	for _, f := range result.Files {
-		if isBelow(filepath.Join(a.options.Config.Workspace, f.Path), own) {
-			result.Total--
-			continue
-		}
-		if len(facts.Files) < shownFiles {
-			facts.Files = append(facts.Files, agent.File{Path: f.Path, Kind: f.Kind, Bytes: f.Bytes})
-		}
-	}
-	facts.FilesLeftOut = result.Total - len(facts.Files)
-	for _, path := range attach {
-		shown, err := attached(a.options.Config, path)
-		if err != nil {
-			return facts, err
-		}
-		facts.Attached = append(facts.Attached, shown)
-	}
-	return facts, nil
-}
-
-// workspaceFiles lists the files as the model's own tool does.
-func workspaceFiles(ctx context.Context, c *config.Config) (tools.FileList, error) {
-	registry, err := tools.NewRegistry(fileTools(c)...)
-	if err != nil {
-		return tools.FileList{}, err
-	}
-	// An error of the tool means that there is nothing to list, which is no reason to refuse a task that may need no file.
-	result, _ := registry.Call(ctx, "list_files", fmt.Appendf(nil, `{"max_results":%d}`, shownFiles+20))
-	list, _ := result.Data.(tools.FileList)
-	return list, ctx.Err()
-}
-
-// ownPaths lists the files and folders that the agent itself writes.
-func ownPaths(c *config.Config) []string {
-	return []string{
-		c.Agent.DBPath, c.Agent.ConversationDBPath, c.Engine.KVStorePath, c.Tools.Artifact.StorageDir,
-		c.Memory.ContextStorePath, c.Telemetry.OutputDir, c.TUI.LogFile,
-	}
-}
-
-// isBelow reports whether path is one of the others, lies in one, or is a side file of a database ("-wal").
-func isBelow(path string, others []string) bool {
-	return slices.ContainsFunc(others, func(other string) bool {
-		return other != "" && (path == other || strings.HasPrefix(path, other+string(filepath.Separator)) || strings.HasPrefix(path, other+"-"))
-	})
-}
-
-// attached returns the path by which the tools know a file that the user named.
-func attached(c *config.Config, path string) (string, error) {
-	const fix = "copy it into the workspace, or allow its folder in tools.file.allowed_roots"
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("attaching %q: %w", path, err)
-	}
-	info, err := os.Stat(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		abs = c.Path(path)
-		info, err = os.Stat(abs)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("attaching %q: there is no such file", path)
-	case err != nil:
-		return "", fmt.Errorf("attaching: %w", err)
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("attaching %q: it is not a regular file", path)
-	}
-	target, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", fmt.Errorf("attaching: %w", err)
-	}
-	if workspace, err := filepath.EvalSymlinks(c.Workspace); err == nil {
-		if rel, err := filepath.Rel(workspace, target); err == nil && filepath.IsLocal(rel) {
-			return filepath.ToSlash(rel), nil
-		}
-	}
-	for _, root := range c.Tools.File.AllowedRoots {
-		root, err := filepath.EvalSymlinks(root)
-		if err != nil {
-			continue
-		}
-		if rel, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(rel) {
-			return target, nil
-		}
-	}
-	return "", fmt.Errorf("attaching %q: it lies outside the folders that tools may read; %s", path, fix)
 }

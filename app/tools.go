@@ -64,10 +64,7 @@ func builtIn(c *config.Config) []builtInTool {
 		}
 	}
 	add("", fileTools(c))
-	add("", tools.SQLite(tools.SQLiteOptions{
-		Workspace: c.Workspace, AllowedRoots: c.Tools.SQLite.AllowedRoots, MaxRows: c.Tools.SQLite.MaxRows,
-		MaxChars: c.Tools.MaxOutputChars, Timeout: c.Tools.SQLite.Timeout,
-	}))
+	add("", databaseTools(c))
 	add(shellOff(c), tools.Shell(tools.ShellOptions{
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots, AllowedCommands: c.Tools.Shell.AllowedCommands,
 		Timeout: c.Tools.Shell.Timeout, MaxOutputBytes: c.Tools.MaxOutputChars,
@@ -140,6 +137,13 @@ func fileTools(c *config.Config) []tools.Tool {
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots,
 		MaxReadChars: c.Tools.File.MaxReadChars, MaxMatches: c.Tools.File.MaxMatches,
 	}))
+}
+
+func databaseTools(c *config.Config) []tools.Tool {
+	return tools.SQLite(tools.SQLiteOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.SQLite.AllowedRoots, MaxRows: c.Tools.SQLite.MaxRows,
+		MaxChars: c.Tools.MaxOutputChars, Timeout: c.Tools.SQLite.Timeout,
+	})
 }
 
 // timed gives tools a time limit of their family.

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+
+	"github.com/llama-agent/llama-agent/tools"
+)
+
+func TestMostRelevantPutsWhatTheGoalNamesFirst(t *testing.T) {
+	t.Parallel()
+	var files []tools.ListedFile
+	for i := range 200 {
+		files = append(files, tools.ListedFile{Path: fmt.Sprintf("a%03d.txt", i)})
+	}
+	deep := []string{"x/y/z/ledger.db", "x/y/z/other.md", "x/rota/monday.txt", "x/rota/tuesday.txt", "x/y/note"}
+	for _, path := range deep {
+		files = append(files, tools.ListedFile{Path: path})
+	}
+	paths := func(goal string) string {
+		var out []string
+		for _, f := range mostRelevant(files, goal) {
+			out = append(out, f.Path)
+		}
+		require.Len(t, out, shownFiles)
+		require.IsIncreasing(t, out)
+		return strings.Join(out, "\n")
+	}
+	shown := paths("Sum up Ledger.db")
+	require.Contains(t, shown, "x/y/z/ledger.db")
+	require.NotContains(t, shown, "other.md")
+	shown = paths("谁在 rota 里？")
+	require.Contains(t, shown, "x/rota/monday.txt\nx/rota/tuesday.txt")
+	require.NotContains(t, shown, "ledger")
+	require.NotContains(t, paths("hello"), "x/", "nothing is named: the files at the top")
+	require.Contains(t, paths("read the note"), "x/y/note")
+	require.Len(t, mostRelevant(files[:3], "anything"), 3)
+}
+
+func TestFactsDescribeDatabases(t *testing.T) {
+	t.Parallel()
+	c := configure(t)
+	db, err := sql.Open("sqlite", filepath.Join(c.Workspace, "b.db"))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), `CREATE TABLE birds (kind TEXT, seen INTEGER); INSERT INTO birds VALUES ('wren', 2), ('robin', 3)`)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	require.NoError(t, os.WriteFile(filepath.Join(c.Workspace, "broken.db"), append([]byte("SQLite format 3\x00"), make([]byte, 2000)...), 0o600))
+
+	facts, err := open(t, c, &answers{}).facts(t.Context(), "", nil)
+	require.NoError(t, err)
+	details := map[string]string{}
+	for _, f := range facts.Files {
+		details[f.Path] = f.Detail
+	}
+	require.Contains(t, details["b.db"], "birds")
+	require.Contains(t, details["b.db"], "'robin', 'wren'")
+	require.NotContains(t, details["b.db"], "b.db", "the heading would repeat the line above")
+	require.Empty(t, details["broken.db"])
+}
+
+func TestDetailIsCutAtWholeLines(t *testing.T) {
+	t.Parallel()
+	text := "heading\n" + strings.Repeat(strings.Repeat("x", 300)+"\n", 20)
+	got := detail(text)
+	require.LessOrEqual(t, len(got), maxDetailBytes+200)
+	require.Contains(t, got, "more lines; see describe_sqlite_table")
+	require.Equal(t, "  one\n  two", detail("heading\none\ntwo\n"))
+	require.Empty(t, detail("heading"))
+}
