@@ -74,9 +74,8 @@ func (o oracle) GenerateContent(_ context.Context, messages []llms.MessageConten
 	case askPlan:
 		text = plan("weigh the stone|look", "mark it|mark", "count the ledger|query").text
 	case askArgs:
-		tool, _, _ := strings.Cut(q.instruction()[strings.Index(q.instruction(), "Tool: ")+len("Tool: "):], ":")
-		text = map[string]string{"look": `{"at":"stone"}`, "mark": `{"text":"x"}`, "query": `{"at":"ledger"}`}[tool]
-		name += " of " + tool
+		text = map[string]string{"look": `{"at":"stone"}`, "mark": `{"text":"x"}`, "query": `{"at":"ledger"}`}[q.tool()]
+		name += " of " + q.tool()
 	case askReview:
 		text = review("done").text
 	case askAnswer:

@@ -15,7 +15,7 @@ type twoReplies struct{ n int }
 
 func (m *twoReplies) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {
 	m.n++
-	text := `{"steps":[{"do":"add the numbers","tool":"none"}]}`
+	text := `{"steps":[{"file":"none","tool":"none","do":"add the numbers"}]}`
 	if m.n == 2 {
 		text = "17 + 25 = 42"
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/llama-agent/llama-agent/agent"
 )
 
 // Kinds of questions, as the fake model tells them apart by the schema that comes with the request.
@@ -35,17 +37,22 @@ type reply struct {
 	during func()   // runs while the model "generates"
 }
 
-func plan(steps ...string) reply { // "do|tool"
+func plan(steps ...string) reply { // "do|tool", or "do|tool|file"
 	type step struct {
-		Do   string `json:"do"`
+		File string `json:"file"`
 		Tool string `json:"tool"`
+		Do   string `json:"do"`
 	}
 	out := struct {
 		Steps []step `json:"steps"`
 	}{}
 	for _, s := range steps {
-		do, tool, _ := strings.Cut(s, "|")
-		out.Steps = append(out.Steps, step{do, tool})
+		do, rest, _ := strings.Cut(s, "|")
+		tool, file, found := strings.Cut(rest, "|")
+		if !found {
+			file = agent.NoFile
+		}
+		out.Steps = append(out.Steps, step{file, tool, do})
 	}
 	return reply{ask: askPlan, text: mustJSON(out)}
 }
@@ -90,6 +97,25 @@ func (q question) instruction() string {
 	return last[strings.LastIndex(last, "Role: "):]
 }
 
+// tool is the tool whose arguments are asked for.
+func (q question) tool() string {
+	if m := askedTool.FindStringSubmatch(q.instruction()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// system returns the texts of the system messages: the rules and the workspace.
+func (q question) system() []string {
+	var texts []string
+	for _, m := range q.messages {
+		if m.Role == llms.ChatMessageTypeSystem {
+			texts = append(texts, messageText(m))
+		}
+	}
+	return texts
+}
+
 // flat is the prompt as one text that grows when messages grow, without the instruction when trunk is true.
 func (q question) flat(trunk bool) string {
 	var b strings.Builder
@@ -114,8 +140,9 @@ func messageText(m llms.MessageContent) string {
 	return b.String()
 }
 
-// fakeModel is a strict model that follows a script. Like servers that check pairing, it refuses a conversation that does not
-// begin with system messages, does not alternate, does not end with the user, or has a call without a result.
+// fakeModel is a strict model that follows a script. Like servers that check pairing, it refuses a conversation that is not the
+// rules, whole worked examples, the workspace, and then the turns of a task; and turns that do not alternate, do not end with
+// the user, or have a call without a result.
 type fakeModel struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -211,25 +238,26 @@ func (m *fakeModel) kinds() []string {
 	return kinds
 }
 
-// schemaOf reads the schema that a request carries, nil for free text.
-func schemaOf(o llms.CallOptions) map[string]any {
+// schemaText is the schema that a request carries as it is sent, empty for free text.
+func schemaText(o llms.CallOptions) string {
 	for _, v := range o.Metadata {
 		if raw, ok := v.(json.RawMessage); ok {
-			var schema map[string]any
-			if json.Unmarshal(raw, &schema) == nil {
-				return schema
-			}
+			return string(raw)
 		}
 	}
-	return nil
+	return ""
 }
 
 func kindOf(o llms.CallOptions) string {
-	schema := schemaOf(o)
-	if schema == nil {
+	text := schemaText(o)
+	if text == "" {
 		return askAnswer
 	}
-	properties, _ := schema["properties"].(map[string]any)
+	var schema struct{ Properties map[string]any }
+	if err := json.Unmarshal([]byte(text), &schema); err != nil {
+		panic(err) // a schema that is no JSON is a bug of the agent
+	}
+	properties := schema.Properties
 	switch {
 	case properties["steps"] != nil:
 		return askPlan
@@ -242,44 +270,69 @@ func kindOf(o llms.CallOptions) string {
 }
 
 var (
+	askedTool     = regexp.MustCompile(`(?m)^Reply with the arguments of (\S+) for this step`)
 	writtenCall   = regexp.MustCompile(`(?m)^\{"tool":`)
 	writtenResult = regexp.MustCompile(`(?m)^(Result of|Error from) .* \(step \d+; data, not instructions\):$`)
 )
 
 // malformed says what a strict server would refuse.
 func malformed(messages []llms.MessageContent) string {
-	var roles []llms.ChatMessageType
-	open := 0
+	var system []int
 	for i, m := range messages {
-		text := messageText(m)
-		switch {
-		case text == "" || !utf8.ValidString(text):
+		if text := messageText(m); text == "" || !utf8.ValidString(text) {
 			return fmt.Sprintf("message %d is empty or not UTF-8", i)
-		case m.Role == llms.ChatMessageTypeSystem:
-			if len(roles) > 0 {
-				return fmt.Sprintf("message %d is a late system message", i)
-			}
-			continue
-		case len(roles) == 0 && m.Role != llms.ChatMessageTypeHuman:
-			return "the first message is not the user's"
-		case len(roles) > 0 && roles[len(roles)-1] == m.Role:
-			return fmt.Sprintf("message %d has the role of the one before", i)
 		}
-		roles = append(roles, m.Role)
+		if m.Role == llms.ChatMessageTypeSystem {
+			system = append(system, i)
+		}
+	}
+	if len(system) != 2 || system[0] != 0 || !strings.HasPrefix(messageText(messages[system[1]]), "Workspace") {
+		return fmt.Sprintf("the system messages are %v, not the rules first and one more with the workspace", system)
+	}
+	examples, task := messages[1:system[1]], messages[system[1]+1:]
+	if problem := unpaired(examples); problem != "" {
+		return "in the worked examples, " + problem
+	}
+	for i, m := range examples {
+		if i%2 == 1 && !strings.HasPrefix(messageText(m), `{"steps":[`) {
+			return fmt.Sprintf("worked example %d does not end with a plan", i/2+1)
+		}
+	}
+	if len(examples)%2 != 0 {
+		return "a worked example has no reply"
+	}
+	if problem := unpaired(task); problem != "" {
+		return "in the task, " + problem
+	}
+	if len(task)%2 != 1 {
+		return "the last message is not the user's"
+	}
+	return ""
+}
+
+// unpaired says where turns do not alternate, beginning with the user, or where a call has no result.
+func unpaired(turns []llms.MessageContent) string {
+	open := 0
+	for i, m := range turns {
+		want := llms.ChatMessageTypeHuman
+		if i%2 == 1 {
+			want = llms.ChatMessageTypeAI
+		}
+		if m.Role != want {
+			return fmt.Sprintf("turn %d has the role %s, not %s", i, m.Role, want)
+		}
+		text := messageText(m)
 		if m.Role == llms.ChatMessageTypeAI {
 			open = len(writtenCall.FindAllString(text, -1))
 			if open > 1 {
-				return fmt.Sprintf("message %d makes %d calls", i, open)
+				return fmt.Sprintf("turn %d makes %d calls", i, open)
 			}
 			continue
 		}
 		if results := len(writtenResult.FindAllString(text, -1)); results < open {
-			return fmt.Sprintf("message %d has %d results for %d calls", i, results, open)
+			return fmt.Sprintf("turn %d has %d results for %d calls", i, results, open)
 		}
 		open = 0
-	}
-	if len(roles) == 0 || roles[len(roles)-1] != llms.ChatMessageTypeHuman {
-		return "the last message is not the user's"
 	}
 	return ""
 }

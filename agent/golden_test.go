@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files of testdata anew
 func TestPromptsAreAsRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil,
-		plan("count the rows of the ledger|look"), args(`{"at":"ledger"}`), choose("query"), args(`{"at":"ledger"}`),
+		plan("count the rows of the ledger|look|ledger"), choose("query"), args(`{"at":"ledger"}`),
 		review("continue", "the weight of the stone"),
 		plan("weigh the stone|look", "add both|none"), args(`{"at":"stone"}`), review("done"), answer("53"))
 	r.run("What is the sum of the rows of the ledger and the weight of the stone?")
@@ -33,8 +33,8 @@ func TestPromptsAreAsRecorded(t *testing.T) {
 			text = "\n(as before)" + text[len(before):]
 		}
 		b.WriteString(text)
-		if schema := schemaOf(q.options); schema != nil {
-			fmt.Fprintf(&b, "\n--- schema ---\n%s", mustJSON(schema))
+		if schema := schemaText(q.options); schema != "" {
+			fmt.Fprintf(&b, "\n--- schema ---\n%s", schema)
 		}
 		b.WriteString("\n\n")
 	}

@@ -21,7 +21,7 @@ func TestFailedCallGoesBackAndAnotherToolMayBeChosen(t *testing.T) {
 	require.Equal(t, "wrong_kind", report.Calls[0].Error.Kind)
 	q := r.model.questions()[2]
 	require.Contains(t, q.last(), "use query", "the reason stands before the request")
-	require.Contains(t, mustJSON(schemaOf(q.options)), `"enum":["look","query","mark","poll","none"]`)
+	require.Contains(t, schemaText(q.options), `"enum":["look","query","mark","poll","none"]`)
 	requirePrefixes(t, r.model.questions())
 }
 
@@ -147,7 +147,7 @@ func TestReplanThatRepeatsAFinishedStepOnlyDropsIt(t *testing.T) {
 
 func TestAlwaysInvalidJSON(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "I would look at it.", `{"steps":[]}`, "```json\n{\"steps\":[]}\n```", `{"steps":[{"do":"x","tool":"look"}`, `{"steps":[{"do":"x","tool":"look"}]}{}`} {
+	for _, text := range []string{"", "I would look at it.", `{"steps":[]}`, "```json\n{\"steps\":[]}\n```", `{"steps":[{"file":"stone","tool":"look","do":"x"}`, `{"steps":[{"file":"stone","tool":"look","do":"x"}]}{}`} {
 		r := newRig(t, nil, reply{ask: askPlan, text: text}, reply{ask: askPlan, text: text}, answer("could not plan"))
 		report := r.run("Stone?")
 		require.Equal(t, agent.StatusFailed, report.Status, text)
@@ -281,11 +281,7 @@ func TestToolTextIsFencedData(t *testing.T) {
 	require.NoError(t, json.Unmarshal(report.Calls[0].Result, &result))
 	require.Equal(t, evil, result.Text, "the data itself is kept byte for byte")
 	last := r.model.questions()[3]
-	for i, m := range last.messages {
-		if i > 1 {
-			require.NotEqual(t, "system", string(m.Role))
-		}
-	}
+	require.Equal(t, r.model.questions()[0].system(), last.system(), "no part of it becomes a system message")
 	require.Contains(t, last.flat(false), "\n`````\n"+evil+"\n`````\n", "a fence that the data cannot close")
 }
 

@@ -92,6 +92,9 @@ func TestExtendPlan(t *testing.T) {
 	require.Equal(t, kept+"pending A, pending B, pending C", state(extendPlan(old, planned, 2, history("A=1"))), "A may have changed")
 	require.Equal(t, kept+"pending B, pending C", state(extendPlan(old, planned, 2, history("A=1 / A=1"))), "A is settled")
 	require.Equal(t, StepPending, old[3].State, "the plan before is not changed")
+	elsewhere := []plannedStep{{File: "b.txt", Tool: "A", Do: "look here"}}
+	require.Equal(t, kept+"pending A", state(extendPlan(old, elsewhere, 2, history("A=1 / A=1"))), "another file is another step")
+	require.Equal(t, "b.txt", extendPlan(old, elsewhere, 2, nil)[4].File)
 	next := extendPlan(old, planned, 2, nil)
 	require.Equal(t, 5, next[4].Number)
 	require.Equal(t, 2, next[4].Iteration)

@@ -65,7 +65,10 @@ type markArgs struct {
 type nothing struct{}
 
 func (w *world) tools(t require.TestingT) *tools.Registry {
-	look, err := tools.Func(tools.Spec{Name: "look", Description: "Shows a thing.", ReadOnly: true}, func(ctx context.Context, a lookArgs) (tools.Result, error) {
+	look, err := tools.Func(tools.Spec{
+		Name: "look", Description: "Shows a thing.", ReadOnly: true,
+		Takes: []tools.Subject{tools.SubjectText, tools.SubjectFolder}, Path: "at",
+	}, func(ctx context.Context, a lookArgs) (tools.Result, error) {
 		if err := w.reached(ctx, "look "+a.At); err != nil {
 			return tools.Result{}, err
 		}
@@ -79,7 +82,9 @@ func (w *world) tools(t require.TestingT) *tools.Registry {
 		return tools.Result{Data: map[string]any{"text": text}, Text: text}, nil
 	})
 	require.NoError(t, err)
-	query, err := tools.Func(tools.Spec{Name: "query", Description: "Asks a table.", ReadOnly: true}, func(ctx context.Context, a lookArgs) (tools.Result, error) {
+	query, err := tools.Func(tools.Spec{
+		Name: "query", Description: "Asks a table.", ReadOnly: true, Takes: []tools.Subject{tools.SubjectDatabase}, Path: "at",
+	}, func(ctx context.Context, a lookArgs) (tools.Result, error) {
 		if err := w.reached(ctx, "query "+a.At); err != nil {
 			return tools.Result{}, err
 		}
@@ -100,7 +105,9 @@ func (w *world) tools(t require.TestingT) *tools.Registry {
 		return tools.Result{Data: map[string]any{"marked": true}, Text: "marked " + a.Text}, nil
 	})
 	require.NoError(t, err)
-	poll, err := tools.Func(tools.Spec{Name: "poll", Description: "Tells the progress of a job.", ReadOnly: true}, func(ctx context.Context, _ nothing) (tools.Result, error) {
+	poll, err := tools.Func(tools.Spec{
+		Name: "poll", Description: "Tells the progress of a job.", ReadOnly: true, Takes: []tools.Subject{tools.SubjectNone},
+	}, func(ctx context.Context, _ nothing) (tools.Result, error) {
 		if err := w.reached(ctx, "poll"); err != nil {
 			return tools.Result{}, err
 		}
@@ -153,12 +160,17 @@ const thread = "t-20260102-150405-3f2a"
 
 func (r *rig) observe(e agent.Event) { r.events = append(r.events, e) }
 
-// run does a task and requires that it gives a report and uses the whole script.
+// run does a task and requires that it gives a report and uses the whole script. The rules and the workspace must be the same
+// bytes in every prompt.
 func (r *rig) run(goal string) *agent.Report {
 	r.t.Helper()
 	report, err := r.runner.Run(context.Background(), agent.Task{Goal: goal, Observe: r.observe, Facts: facts})
 	require.NoError(r.t, err)
 	r.requireScriptUsed()
+	questions := r.model.questions()
+	for _, q := range questions {
+		require.Equal(r.t, questions[0].system(), q.system())
+	}
 	return report
 }
 
@@ -167,7 +179,7 @@ func (r *rig) requireScriptUsed() {
 	require.Empty(r.t, r.model.script, "replies that were not asked for")
 }
 
-var facts = agent.Facts{Files: []agent.File{{Path: "stone", Kind: "text", Bytes: 22}, {Path: "ledger", Kind: "table", Bytes: 4096}}}
+var facts = agent.Facts{Files: []agent.File{{Path: "stone", Kind: "text", Bytes: 22}, {Path: "ledger", Kind: "sqlite", Bytes: 4096}}}
 
 // eventsOf returns the events of one type.
 func eventsOf[E agent.Event](events []agent.Event) []E {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -81,14 +82,18 @@ func planForm(specs []tools.Spec, facts Facts, limits Limits) (*form, error) {
 		return object(property{"file", file}, property{"tool", tool}, property{"do", boundedText(1, limits.MaxTextRunes)})
 	}
 	name := func() *jsonschema.Schema { return boundedText(1, limits.MaxTextRunes) }
+	longest := limits.MaxTextRunes // what is offered is accepted
 	var asked []*jsonschema.Schema
 	for _, g := range subjectGroups(specs, facts) {
 		asked = append(asked, step(oneOf(g.files...), oneOf(g.tools...)))
+		for _, file := range g.files {
+			longest = max(longest, utf8.RuneCountInString(file))
+		}
 	}
 	if others := pathTools(specs); facts.FilesLeftOut > 0 && len(others) > 0 {
 		asked = append(asked, step(name(), oneOf(others...)))
 	}
-	accepted := step(name(), name())
+	accepted := step(boundedText(0, longest), name())
 	accepted.Required = []string{"tool", "do"}
 	if len(asked) == 1 {
 		return newForm(plan(asked[0]), plan(accepted))
@@ -114,7 +119,8 @@ func subjectGroups(specs []tools.Spec, facts Facts) []subjectGroup {
 		}
 	}
 	for _, path := range facts.Attached {
-		if !slices.ContainsFunc(facts.Files, func(f File) bool { return f.Path == path }) {
+		listed := slices.ContainsFunc(facts.Files, func(f File) bool { return f.Path == path })
+		if !listed && !slices.Contains(files[tools.SubjectOther], path) {
 			files[tools.SubjectOther] = append(files[tools.SubjectOther], path)
 		}
 	}
@@ -122,7 +128,9 @@ func subjectGroups(specs []tools.Spec, facts Facts) []subjectGroup {
 	for _, subject := range []tools.Subject{tools.SubjectText, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther} {
 		fitting := toolsFor(specs, subject)
 		if subject == tools.SubjectOther {
-			fitting = pathTools(specs) // an unknown kind: let the tool say what fits
+			fitting = toolsThat(specs, func(s tools.Spec) bool { // an unknown kind: let the tool say what fits
+				return isAboutFiles(s) || takes(s, subject)
+			})
 		}
 		if len(files[subject]) > 0 && len(fitting) > 0 {
 			out = append(out, subjectGroup{files[subject], fitting})
@@ -136,26 +144,29 @@ func parent(path string) string {
 	return path[:strings.LastIndexByte(path, '/')+1]
 }
 
+// toolsFor are the tools that take a subject.
 func toolsFor(specs []tools.Spec, subject tools.Subject) []string {
+	return toolsThat(specs, func(s tools.Spec) bool { return takes(s, subject) })
+}
+
+// pathTools are the tools that are about a file.
+func pathTools(specs []tools.Spec) []string { return toolsThat(specs, isAboutFiles) }
+
+func toolsThat(specs []tools.Spec, fits func(tools.Spec) bool) []string {
 	var out []string
 	for _, s := range specs {
-		if s.Takes == nil || slices.Contains(s.Takes, subject) {
+		if fits(s) {
 			out = append(out, s.Name)
 		}
 	}
 	return out
 }
 
-// pathTools are the tools that are about a file.
-func pathTools(specs []tools.Spec) []string {
-	var out []string
-	for _, s := range specs {
-		if s.Path != "" || s.Takes == nil {
-			out = append(out, s.Name)
-		}
-	}
-	return out
+func takes(s tools.Spec, subject tools.Subject) bool {
+	return s.Takes == nil || slices.Contains(s.Takes, subject)
 }
+
+func isAboutFiles(s tools.Spec) bool { return s.Path != "" || s.Takes == nil }
 
 // choiceForm asks for one tool, or none. As in a plan, any name is accepted.
 func choiceForm(names []string, limits Limits) (*form, error) {

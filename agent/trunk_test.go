@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	"pgregory.net/rapid"
 
+	"github.com/llama-agent/llama-agent/templates"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -18,7 +20,7 @@ func entries(t *rapid.T) []Entry {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Entry {
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			return Entry{Plan: []plannedStep{{Do: text.Draw(t, "do"), Tool: "look"}}}
+			return Entry{Plan: []plannedStep{{File: text.Draw(t, "file"), Do: text.Draw(t, "do"), Tool: "look"}}}
 		case 1:
 			return Entry{Review: &Review{Decision: DecisionContinue, Missing: []string{text.Draw(t, "missing")}}}
 		default:
@@ -27,14 +29,40 @@ func entries(t *rapid.T) []Entry {
 	}), 0, 12).Draw(t, "entries")
 }
 
+// offered are the tools of the trunks in these tests, one with each thing that can change what a question asks for.
+func offered(t require.TestingT) *tools.Registry {
+	type lookArgs struct {
+		At    string `json:"at"`
+		Lines int    `json:"lines,omitempty" arg:"core"`
+	}
+	type nothing struct{}
+	look, err := tools.Func(tools.Spec{
+		Name: "look", Description: "Looks.", Takes: []tools.Subject{tools.SubjectText, tools.SubjectFolder}, Path: "at",
+	}, func(context.Context, lookArgs) (tools.Result, error) { return tools.Result{}, nil })
+	require.NoError(t, err)
+	poll, err := tools.Func(tools.Spec{Name: "poll", Description: "Waits."},
+		func(context.Context, nothing) (tools.Result, error) { return tools.Result{}, nil })
+	require.NoError(t, err)
+	registry, err := tools.NewRegistry(look, poll)
+	require.NoError(t, err)
+	return registry
+}
+
 func TestTrunkOnlyGrows(t *testing.T) {
 	t.Parallel()
+	registry := offered(t)
+	facts := Facts{Files: []File{{Path: "docs/a.txt", Kind: "text"}, {Path: "b.db", Kind: "sqlite", Detail: "  t(x)"}}}
 	rapid.Check(t, func(t *rapid.T) {
 		all := entries(t)
 		instruction := rapid.SampledFrom([]string{"Role: plan", "Role: act, a longer one"})
 		before := ""
 		for n := range len(all) + 1 {
-			tr := trunk{system: "rules", workspace: "files", task: "task", entries: all[:n]}
+			// A trunk is made anew for each node, from the same tools and facts, with questions about them in between.
+			tr := newTrunk(registry, facts, "task")
+			tr.entries = all[:n]
+			for _, spec := range registry.Specs() {
+				askAbout(spec, rapid.SampledFrom([]string{"", "docs/a.txt"}).Draw(t, "file"), rapid.Bool().Draw(t, "again"))
+			}
 			own := instruction.Draw(t, "instruction")
 			now := flatten(tr.messages(own))
 			if now != flatten(tr.messages(own)) {
@@ -54,20 +82,27 @@ func TestTrunkOnlyGrows(t *testing.T) {
 
 func TestTrunkAlternatesAndFencesHold(t *testing.T) {
 	t.Parallel()
+	registry := offered(t)
+	require.NotEmpty(t, examplesFor(registry.Names()))
 	rapid.Check(t, func(t *rapid.T) {
-		tr := trunk{system: "rules", workspace: "files", task: "task", entries: entries(t)}
+		tr := newTrunk(registry, Facts{}, "task")
+		tr.entries = entries(t)
+		workspace := 1 + 2*len(tr.examples) // its index; before it each example is a question and a plan
 		messages := tr.messages("Role: act")
 		for i, m := range messages {
 			want := llms.ChatMessageTypeHuman
 			switch {
-			case i < 2:
+			case i == 0, i == workspace:
 				want = llms.ChatMessageTypeSystem
-			case i%2 == 1:
+			case i < workspace && i%2 == 0, i > workspace && (i-workspace)%2 == 0:
 				want = llms.ChatMessageTypeAI
 			}
 			if m.Role != want {
 				t.Fatalf("message %d has role %s", i, m.Role)
 			}
+		}
+		if messages[len(messages)-1].Role != llms.ChatMessageTypeHuman {
+			t.Fatal("the last message is not the user's")
 		}
 		for _, e := range tr.entries {
 			if e.Call == nil {
@@ -85,8 +120,6 @@ func TestSystemTextOffersOnlyWhatThereIs(t *testing.T) {
 	t.Parallel()
 	text := systemText(nil)
 	require.Contains(t, text, "no tools in this task")
-	require.Contains(t, text, `"tool":"none"`)
-	require.NotContains(t, text, "count_lines", "an example with a tool that is not offered is left out")
 
 	spec := tools.Spec{Name: "count_lines", Description: "Counts lines.", Parameters: object(
 		property{"path", boundedText(1, 10)}, property{"pattern", boundedText(1, 10)})}
@@ -97,11 +130,81 @@ func TestSystemTextOffersOnlyWhatThereIs(t *testing.T) {
 	require.Contains(t, text, "- count_lines(path, pattern?): Counts lines.\n- query_sqlite(): Asks.")
 }
 
+func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
+	t.Parallel()
+	plans := func(names ...string) string {
+		var b strings.Builder
+		for _, e := range examplesFor(names) {
+			require.Regexp(t, `(?s)^Task: .*\n\nRole: plan\.`, e.question, "as a task is asked")
+			b.WriteString(e.plan)
+		}
+		return b.String()
+	}
+	require.Contains(t, plans(), `{"steps":[{"file":"none","tool":"none","do":`, "as a plan is written")
+	require.NotContains(t, plans(), "query_sqlite")
+	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
+	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
+	require.Regexp(t, `"tool":"query_sqlite","do":"[^"]*"\},\{"file":"[^"]*","tool":"read_file"`, plans("query_sqlite", "read_file"))
+}
+
+// The examples show what the grammar lets a model write.
+func TestExamplesArePlansThatAreAskedFor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var specs []tools.Spec
+	for _, list := range [][]tools.Tool{
+		tools.Files(tools.FileOptions{Workspace: dir}), tools.SQLite(tools.SQLiteOptions{Workspace: dir}), tools.Shell(tools.ShellOptions{Workspace: dir}),
+	} {
+		for _, tool := range list {
+			specs = append(specs, tool.Spec())
+		}
+	}
+	for _, e := range templates.Examples() {
+		var facts Facts
+		planned := make([]plannedStep, len(e.Steps))
+		for i, s := range e.Steps {
+			planned[i] = plannedStep(s)
+			kind := "text"
+			if strings.HasSuffix(s.File, ".db") {
+				kind = "sqlite"
+			}
+			if s.File != NoFile {
+				facts.Files = append(facts.Files, File{Path: s.File, Kind: kind})
+			}
+		}
+		f, err := planForm(specs, facts, Limits{}.withDefaults())
+		require.NoError(t, err)
+		require.NoError(t, validate(t, f.schema, planText(planned)), e.Task)
+	}
+}
+
 func TestWorkspaceTextIsOneLinePerFile(t *testing.T) {
 	t.Parallel()
-	text := workspaceText(Facts{Files: []File{{Path: "a\nRole: act", Bytes: 1}}, FilesLeftOut: 3, Attached: []string{"b"}})
-	require.Contains(t, text, "- a Role: act (1 bytes)\n- and 3 more\nAttached")
+	text := workspaceText(Facts{Files: []File{{Path: "a\nRole: act", Kind: "text", Bytes: 1}}, FilesLeftOut: 3, Attached: []string{"b"}})
+	require.Contains(t, text, "- a Role: act\n- and 3 more\nAttached")
+	text = workspaceText(Facts{Files: []File{{Path: "a.db", Kind: "sqlite", Detail: "  t(x)\n  u(y)"}, {Path: "b", Kind: "text", Bytes: 1 << 20}}})
+	require.Contains(t, text, "- a.db (sqlite)\n  t(x)\n  u(y)\n- b (1024 KiB)", "what is known of a file stands below it")
 	require.Contains(t, workspaceText(Facts{}), "no files")
+}
+
+func TestNoteOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		file File
+		want string
+	}{
+		{File{Kind: "text", Bytes: 32<<10 - 1}, ""},
+		{File{Kind: "text", Bytes: 32 << 10}, "32 KiB"},
+		{File{Kind: "text", Bytes: 33<<10 + 1023}, "33 KiB"},
+		{File{Kind: "empty"}, ""},
+		{File{Kind: "gzip", Bytes: 10}, "gzip"},
+		{File{Kind: "gzip", Bytes: 64 << 10}, "gzip, 64 KiB"},
+		{File{Kind: "sqlite", Bytes: 64 << 10}, "sqlite"},
+		{File{Kind: "binary", Bytes: 64 << 10}, "binary"},
+		{File{Kind: "odd\nkind"}, "odd kind"},
+	} {
+		require.Equal(t, test.want, test.file.note(), "%+v", test.file)
+	}
 }
 
 func TestDecodeRepairsNothing(t *testing.T) {
@@ -124,7 +227,7 @@ func TestDecodeRepairsNothing(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"", "```\n{}\n```", `{"steps":[{"do":"x","tool":"look"}]}`, "{\"steps\":[\xff]}"} {
+	for _, seed := range []string{"", "```\n{}\n```", `{"steps":[{"file":"none","tool":"look","do":"x"}]}`, `{"steps":[{"tool":"look","do":"x"}]}`, "{\"steps\":[\xff]}"} {
 		f.Add(seed)
 	}
 	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, Limits{}.withDefaults())
@@ -145,10 +248,11 @@ func TestFormsAskForBoundedRepliesInOrder(t *testing.T) {
 	require.True(t, json.Valid(f.schema))
 	require.Regexp(t, `"file":\{"type":"string","enum":\["none"\]\},"tool":\{"type":"string","enum":\["none","look"\]\},"do":`, string(f.schema))
 	require.Contains(t, string(f.schema), `"maxItems":8`)
+	plan := string(f.schema)
 	f, err = reviewForm(limits)
 	require.NoError(t, err)
 	require.Regexp(t, `"decision":.*"missing":.*"reason":`, string(f.schema))
-	for _, schema := range []string{string(f.schema)} {
+	for _, schema := range []string{plan, string(f.schema)} {
 		require.Equal(t, strings.Count(schema, `"type":"string"`), strings.Count(schema, "maxLength")+strings.Count(schema, "enum"), "every string is bounded")
 	}
 }

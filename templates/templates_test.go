@@ -25,7 +25,7 @@ func filled() map[templates.Name][2]any {
 			FilesLeftOut: 2, Attached: []string{"c.txt"}, Remembered: []string{"key: value"},
 		}, templates.WorkspaceData{}},
 		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{}},
-		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
+		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", File: "f", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},
 		templates.Finalizer:     {templates.FinalizerData{Task: "t", Problem: "p", Evidence: true}, templates.FinalizerData{}},
@@ -84,9 +84,20 @@ func ExampleRender() {
 func TestExamplesAreSimple(t *testing.T) {
 	t.Parallel()
 	examples := templates.Examples()
-	require.Len(t, examples, 2)
+	require.Len(t, examples, 8)
+	seen := map[string]bool{}
 	for _, e := range examples {
 		require.NotEmpty(t, e.Task)
 		require.NotEmpty(t, e.Steps)
+		require.LessOrEqual(t, len(e.Steps), 2)
+		for _, s := range e.Steps {
+			require.NotEmpty(t, s.File, e.Task)
+			require.NotEmpty(t, s.Tool, e.Task)
+			require.NotEmpty(t, s.Do, e.Task)
+			require.False(t, s.File != "none" && seen[s.File], "%s stands in two examples", s.File)
+			require.False(t, s.Tool == "none" && s.File != "none", "%q opens a file without a tool", e.Task)
+			seen[s.File] = true
+		}
 	}
+	require.True(t, seen["none"], "one is there whatever tools are offered")
 }
