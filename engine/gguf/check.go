@@ -162,7 +162,7 @@ func (info *Info) checkRotation(firstHeads int) *FileError {
 			return nil
 		}
 	}
-	odd := given && rotated.num%2 != 0
+	odd := given && (rotated.num%2 != 0 || rotated.num > int64(info.KeyLength))
 	partly := given && rotated.num != int64(info.KeyLength) && slices.Contains(fullRopeArchitectures, info.Architecture)
 	unequal := info.KeyLength != info.ValueLength && slices.Contains(equalHeadArchitectures, info.Architecture)
 	if !odd && !partly && !unequal {

@@ -139,6 +139,7 @@ func TestCheckRefuses(t *testing.T) {
 		"empty keys":          {tinyModel().with("llama.attention.key_length", uint32(0)), "have 0 key and 8 value elements"},
 		"half rotated":        {tinyModel().with("llama.rope.dimension_count", uint32(4)), "8 key and 8 value elements, 4 of them rotated"},
 		"oddly rotated":       {tinyModel().as("gemma").with("gemma.rope.dimension_count", uint32(7)), "7 of them rotated"},
+		"rotated too far":     {tinyModel().as("gemma").with("gemma.rope.dimension_count", uint32(300)), "300 of them rotated"},
 
 		"no sections":    {tinyModel().as("paddleocr"), "its metadata lack paddleocr.rope.dimension_sections"},
 		"empty sections": {tinyModel().as("qwen35").with("qwen35.rope.dimension_sections", []int32{0, 0, 0, 4}), "is [0 0 0 4] instead of four numbers"},
