@@ -207,7 +207,7 @@ func TestSpecsOfTheBuiltinTools(t *testing.T) {
 		"get_file_metadata":     "file_path",
 		"read_file":             "file_path",
 		"search_file":           "file_path query",
-		"count_lines":           "path pattern",
+		"count_lines":           "path",
 		"describe_sqlite_table": "db_path",
 		"query_sqlite":          "db_path query",
 		"execute_shell_command": "command",

@@ -198,7 +198,7 @@ func TestNoSecretsReachPrograms(t *testing.T) {
 	}
 	require.False(t, Shell(ShellOptions{Workspace: dir, AllowedCommands: []string{"printenv"}})[0].Spec().ReadOnly, "an unknown program")
 	offered := Shell(ShellOptions{Workspace: dir, AllowedCommands: []string{"ls", "python3", "env"}})[0].Spec()
-	require.Equal(t, "Runs a command line of simple programs: ls.", offered.Description)
+	require.Equal(t, "Runs a command line, with pipes, of ls.", offered.Description)
 	require.True(t, offered.ReadOnly)
 }
 
