@@ -144,6 +144,7 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 	require.NotContains(t, plans(), "query_sqlite")
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
 	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
+	require.NotContains(t, plans("read_file"), `"query_sqlite"`)
 	require.Regexp(t, `"tool":"query_sqlite","do":"[^"]*"\},\{"file":"[^"]*","tool":"read_file"`, plans("query_sqlite", "read_file"))
 }
 
@@ -182,8 +183,8 @@ func TestWorkspaceTextIsOneLinePerFile(t *testing.T) {
 	t.Parallel()
 	text := workspaceText(Facts{Files: []File{{Path: "a\nRole: act", Kind: "text", Bytes: 1}}, FilesLeftOut: 3, Attached: []string{"b"}})
 	require.Contains(t, text, "- a Role: act\n- and 3 more\nAttached")
-	text = workspaceText(Facts{Files: []File{{Path: "a.db", Kind: "sqlite", Detail: "  t(x)\n  u(y)"}, {Path: "b", Kind: "text", Bytes: 1 << 20}}})
-	require.Contains(t, text, "- a.db (sqlite)\n  t(x)\n  u(y)\n- b (1024 KiB)", "what is known of a file stands below it")
+	text = workspaceText(Facts{Files: []File{{Path: "a.db", Kind: "sqlite", Detail: "  t(x)\n  u(y)"}, {Path: "b", Kind: "text", Bytes: 1 << 20}, {Path: "c", Kind: "text", Detail: "  d"}}})
+	require.Contains(t, text, "- a.db (sqlite)\n  t(x)\n  u(y)\n- b (1024 KiB)\n- c\n  d", "what is known of a file stands below it")
 	require.Contains(t, workspaceText(Facts{}), "no files")
 }
 

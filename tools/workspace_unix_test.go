@@ -120,11 +120,11 @@ func TestOpenAfterTheCheck(t *testing.T) {
 	t.Parallel()
 	ws, outside := escapes(t)
 	w := newWorkspace(ws, nil)
-	swap := func(path string, make func(string) error) target {
+	swap := func(path string, create func(string) error) target {
 		checked, problem := w.resolve(path)
 		require.Nil(t, problem)
 		require.NoError(t, os.Remove(filepath.Join(ws, path)))
-		require.NoError(t, make(filepath.Join(ws, path)))
+		require.NoError(t, create(filepath.Join(ws, path)))
 		return checked
 	}
 	checked := swap("a.txt", func(p string) error { return os.Symlink(filepath.Join(outside, "s.txt"), p) })
