@@ -2,8 +2,9 @@
 //
 // [Inspect] reads the header of a file: metadata and tensor descriptions. [Info.Check] says whether the pinned llama.cpp
 // can load the file for chat; it exists because some damaged or unusual files make llama.cpp abort the whole process
-// instead of returning an error. A file that passes Check may still be refused by llama.cpp (a tensor may be missing,
-// for example), but as an ordinary error.
+// instead of returning an error. Check knows the causes that concern all architectures or many; assertions about metadata of
+// a single rare architecture are left to llama.cpp. A file that passes may still be refused by llama.cpp with an ordinary
+// error, for example because a tensor is missing.
 //
 // The package does not decode weights, render chat templates or tokenise. It depends on nothing of the engine.
 package gguf
