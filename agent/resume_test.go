@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -190,15 +191,18 @@ func TestTimeLimitLeadsToAnAnswer(t *testing.T) {
 		if tool == "mark" {
 			script[1] = args(`{"text":"x"}`)
 		}
-		r := newRig(t, limit, script...)
-		r.hold = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
-		report := r.run("Do.")
-		require.Equal(t, agent.StatusFailed, report.Status)
-		require.Equal(t, agent.KindLimit, report.Error.Kind)
-		require.Contains(t, report.Error.Message, "50ms")
-		require.Equal(t, "no time", report.Answer)
-		require.Equal(t, "interrupted", report.Calls[0].Error.Kind, "the call is closed")
-		require.Equal(t, "pending", states(report))
+		// In the bubble, time passes only when all is waiting, so that the deadline cannot come before the call.
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, limit, script...)
+			r.hold = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
+			report := r.run("Do.")
+			require.Equal(t, agent.StatusFailed, report.Status)
+			require.Equal(t, agent.KindLimit, report.Error.Kind)
+			require.Contains(t, report.Error.Message, "50ms")
+			require.Equal(t, "no time", report.Answer)
+			require.Equal(t, "interrupted", report.Calls[0].Error.Kind, "the call is closed")
+			require.Equal(t, "pending", states(report))
+		})
 	}
 }
 
