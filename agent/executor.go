@@ -175,7 +175,7 @@ func (w *work) arguments(ctx context.Context, step Step, tool string, again bool
 			return nil, nil, err
 		}
 		written, err = w.ask(ctx, request{
-			label: "arguments of " + tool, form: form,
+			label: "arguments of " + tool, form: form, varied: again && w.lastWasRepeat(),
 			instruction: templates.Render(templates.Arguments, templates.ArgumentsData{
 				Task: w.task.Goal, Do: step.Do, File: step.File, Number: step.Number, Again: again,
 				Tool: tool, Parameters: q.parameters(),
@@ -197,6 +197,12 @@ func (w *work) arguments(ctx context.Context, step Step, tool string, again bool
 		return nil, callErrorOf(err), nil
 	}
 	return rawString(clip(written, w.limits.MaxTextRunes*4)), callErrorOf(err), nil
+}
+
+// lastWasRepeat reports whether the last call was refused because it had been made before.
+func (w *work) lastWasRepeat() bool {
+	calls := w.calls()
+	return len(calls) > 0 && calls[len(calls)-1].Skipped
 }
 
 // outcome is what is stored of a tool run.

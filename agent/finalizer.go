@@ -10,7 +10,7 @@ import (
 
 // writeAnswer asks for the answer. An empty one is asked for once more; one that is cut twice is kept as a partial answer.
 func (w *work) writeAnswer(ctx context.Context) error {
-	data := templates.FinalizerData{Task: w.task.Goal}
+	data := templates.FinalizerData{Task: w.task.Goal, Language: languageOf(w.task.Goal)}
 	for _, c := range w.calls() {
 		data.Evidence = data.Evidence || !c.Skipped
 	}

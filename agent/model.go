@@ -18,7 +18,11 @@ type request struct {
 	instruction string
 	form        *form // nil for free text
 	stream      bool  // tell the text to the observer as it comes
+	varied      bool  // the last reply to this question was of no use, and a cold model would give it again
 }
+
+// variedTemperature is warm enough for another reply to the same question.
+const variedTemperature = 0.8
 
 // modelReply is a reply as it is stored, so that a resumed node makes the same decisions and no cost is forgotten.
 type modelReply struct {
@@ -128,7 +132,9 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 
 func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r request, limit int) (modelReply, error) {
 	options := []llms.CallOption{llms.WithMaxTokens(limit)}
-	if t := w.nodes[w.node].Temperature; t != nil {
+	if t := w.nodes[w.node].Temperature; r.varied {
+		options = append(options, llms.WithTemperature(variedTemperature))
+	} else if t != nil {
 		options = append(options, llms.WithTemperature(*t))
 	}
 	if r.form != nil {

@@ -100,6 +100,7 @@ type StepData struct {
 // FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete.
 type FinalizerData struct {
 	Task, Problem string
+	Language      string // of the answer, or a way to name it
 	Evidence      bool
 }
 

@@ -28,7 +28,7 @@ func filled() map[templates.Name][2]any {
 		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", File: "f", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},
-		templates.Finalizer:     {templates.FinalizerData{Task: "t", Problem: "p", Evidence: true}, templates.FinalizerData{}},
+		templates.Finalizer:     {templates.FinalizerData{Task: "t", Problem: "p", Language: "l", Evidence: true}, templates.FinalizerData{}},
 		templates.Result:        {templates.ResultData{Tool: "look", Text: "x", Fence: "```", Step: 1, Failed: true}, templates.ResultData{}},
 		templates.CutText:       {templates.CutTextData{Bytes: 9}, templates.CutTextData{}},
 		templates.LeftOut:       {templates.LeftOutData{Count: 2}, templates.LeftOutData{}},

@@ -47,7 +47,7 @@ func (o ShellOptions) withDefaults() ShellOptions {
 }
 
 type shellArgs struct {
-	Command string `json:"command" jsonschema:"one command line; pipes, && and ; are possible" arg:"minlen=1,maxlen=1000"`
+	Command string `json:"command" jsonschema:"one command line; pipes and patterns such as folder/* are possible" arg:"minlen=1,maxlen=1000"`
 }
 
 // ShellResult is the Data of execute_shell_command, also of its time-out error.

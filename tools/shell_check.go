@@ -75,7 +75,11 @@ func (p *shellParser) check(command *shellCommand, first bool) *Error {
 		return refuse(fmt.Sprintf("the program %q is given by path", name), "name it without a path")
 	}
 	if reason, never := neverAllowed(name); never {
-		return refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), p.shell.allowedText())
+		fix := p.shell.allowedText()
+		if name == "xargs" {
+			fix = "give the files to the program itself, as in: wc -l folder/*"
+		}
+		return refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), fix)
 	}
 	if !slices.Contains(p.shell.options.AllowedCommands, name) {
 		return refuse(fmt.Sprintf("%q is not among the allowed programs", name), p.shell.allowedText())

@@ -1,0 +1,49 @@
+package agent
+
+import "unicode"
+
+// taskLanguage is what the answer's language is called when the task does not show it.
+const taskLanguage = "the language of the task"
+
+// languages are those that one script tells; a script that many languages share tells none.
+var languages = []struct {
+	script *unicode.RangeTable
+	name   string
+}{
+	{unicode.Hiragana, "Japanese"}, {unicode.Katakana, "Japanese"}, {unicode.Hangul, "Korean"}, {unicode.Han, "Chinese"},
+	{unicode.Greek, "Greek"}, {unicode.Hebrew, "Hebrew"}, {unicode.Thai, "Thai"}, {unicode.Armenian, "Armenian"}, {unicode.Georgian, "Georgian"},
+}
+
+// latinPerSign is how many Latin letters weigh as much as one letter of another script: names of files and columns are Latin
+// in every language, and a Chinese sign stands for a word or half of one.
+const latinPerSign = 4
+
+// languageOf names the language that a task is written in as far as its script tells, for the instruction that asks for the
+// answer. Small models otherwise answer in the language of the evidence. Nothing else depends on it.
+func languageOf(task string) string {
+	latin, counts := 0, make([]int, len(languages))
+	for _, r := range task {
+		if unicode.Is(unicode.Latin, r) {
+			latin++
+		}
+		for i, l := range languages {
+			if unicode.Is(l.script, r) {
+				counts[i]++
+			}
+		}
+	}
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	if total == 0 || total*latinPerSign < latin {
+		return taskLanguage
+	}
+	for i, n := range counts {
+		// Japanese and Korean come before Chinese, because they use its signs too.
+		if n > 0 && n*latinPerSign >= total {
+			return languages[i].name
+		}
+	}
+	return taskLanguage
+}

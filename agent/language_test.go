@@ -1,0 +1,27 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLanguageOfATask(t *testing.T) {
+	t.Parallel()
+	for task, want := range map[string]string{
+		"How many lines has a.txt?":   taskLanguage,
+		"Wie viele Zeilen hat a.txt?": taskLanguage,
+		"Сколько строк в a.txt?":      taskLanguage, // Cyrillic is written by many languages
+		"":                            taskLanguage,
+		"17 + 25 = ?":                 taskLanguage,
+		"a.txt 有多少行？":                 "Chinese",
+		"配置文件 config/production.toml 里的端口是什么？":  "Chinese",
+		"请解释 SELECT 语句":                         "Chinese",
+		"Read 值班.md and tell me who is on call": taskLanguage, // one name does not make a language
+		"a.txt は何行ありますか":                        "Japanese",
+		"a.txt는 몇 줄입니까?":                        "Korean",
+		"Πόσες γραμμές έχει το a.txt;":          "Greek",
+	} {
+		require.Equal(t, want, languageOf(task), task)
+	}
+}
