@@ -26,6 +26,7 @@ type Report struct {
 // ReportedStep is a step of the plan.
 type ReportedStep struct {
 	Do    string    `json:"do"`
+	File  string    `json:"file,omitempty"` // that the step is about, if any in particular
 	Tool  string    `json:"tool"`
 	State StepState `json:"state"`
 }
@@ -49,7 +50,7 @@ func reportOf(thread string, s graph.State) *Report {
 		Usage: usageChannel.Get(s), Error: failureChannel.Get(s), DurationMS: countersChannel.Get(s).ElapsedMS,
 	}
 	for _, step := range planChannel.Get(s) {
-		r.Plan = append(r.Plan, ReportedStep{step.Do, step.Tool, step.State})
+		r.Plan = append(r.Plan, ReportedStep{step.Do, step.File, step.Tool, step.State})
 	}
 	for _, c := range callsOf(transcriptChannel.Get(s)) {
 		r.Calls = append(r.Calls, ReportedCall{

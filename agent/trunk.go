@@ -106,8 +106,9 @@ func systemText(specs []tools.Spec) string {
 }
 
 func workspaceText(facts Facts) string {
-	data := templates.WorkspaceData{
-		FilesLeftOut: facts.FilesLeftOut, Attached: facts.Attached, Remembered: facts.Remembered,
+	data := templates.WorkspaceData{FilesLeftOut: facts.FilesLeftOut, Remembered: facts.Remembered}
+	for _, path := range facts.Attached {
+		data.Attached = append(data.Attached, oneLine(path))
 	}
 	for _, f := range facts.Files {
 		data.Files = append(data.Files, templates.FileData{Path: oneLine(f.Path), Note: f.note(), Detail: f.Detail})

@@ -99,7 +99,7 @@ func TestProgress(t *testing.T) {
 	failed.Call.Error = &app.CallError{Kind: "not_found", Message: "no\nsuch file"}
 	replayed := call
 	replayed.Replayed = true
-	plan := []app.Step{{Number: 1, Do: "read", Tool: "read_file"}, {Number: 2, Do: "think", Tool: app.NoTool}}
+	plan := []app.Step{{Number: 1, Do: "read", File: "a\n.txt", Tool: "read_file"}, {Number: 2, Do: "think", Tool: app.NoTool}}
 	events := []app.Event{
 		app.TaskStarted{Thread: "t-1", Resumed: true},
 		app.NodeStarted{Status: "planning"},
@@ -118,7 +118,7 @@ func TestProgress(t *testing.T) {
 	require.Empty(t, stdout, "without a terminal the answer comes as a whole")
 	require.Equal(t, ""+
 		"resuming thread t-1\n"+
-		"plan\n  1. read (read_file)\n  2. think\n"+
+		"plan\n  1. read (read_file a .txt)\n  2. think\n"+
 		"new plan\n  3. more\n"+
 		"step 1: read\n"+
 		truncate(shown, 70)+"  12 ms\n"+

@@ -83,7 +83,7 @@ func (p *progress) plan(steps []app.Step) {
 	for _, s := range steps[p.told:] {
 		tool := ""
 		if s.Tool != app.NoTool {
-			tool = " (" + s.Tool + ")"
+			tool = " (" + strings.TrimSpace(s.Tool+" "+oneLine(s.File)) + ")"
 		}
 		p.console.note("  %d. %s%s", s.Number, oneLine(s.Do), tool)
 	}
