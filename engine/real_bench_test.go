@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +15,15 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// benchEngine has the model of BENCH_MODEL, a path, or the starter model, with the settings of the program.
+// benchEngine has the model of BENCH_MODEL, a path, or the starter model, with the settings of the program and the threads
+// of BENCH_THREADS.
 func benchEngine(b *testing.B) *Engine {
 	path := os.Getenv("BENCH_MODEL")
 	if path == "" {
 		path = testmodel.Path(b, testmodel.Starter)
 	}
-	e, err := Open(b.Context(), Config{ModelPath: path, ContextSize: 4096})
+	threads, _ := strconv.Atoi(os.Getenv("BENCH_THREADS")) // none: the default
+	e, err := Open(b.Context(), Config{ModelPath: path, ContextSize: 4096, Threads: threads})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, e.Close()) })
 	_, err = e.GenerateContent(b.Context(), user("Warm up."), llms.WithMaxTokens(8))

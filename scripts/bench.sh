@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 model=$(realpath "${MODEL:?set MODEL to a GGUF file}")
 out=build/bench
 mkdir -p "$out"
-threads=${THREADS:-$(go run ./scripts/cores)}
+threads=${THREADS:-$(getconf _NPROCESSORS_ONLN)}
 rounds=${ROUNDS:-3}
 
 say "decode and prefill, $threads threads, $rounds rounds, alternating"
