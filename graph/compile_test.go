@@ -14,7 +14,7 @@ func noop(context.Context, graph.State) (graph.Update, error) { return nil, nil 
 
 func TestCompileReportsEveryMistake(t *testing.T) {
 	t.Parallel()
-	var none *graph.ReducedChannel[int] = graph.Reduced[int]("folded", nil)
+	none := graph.Reduced[int]("folded", nil)
 	b := graph.New("broken", count, graph.Value[int]("count"), none, nil, graph.Value[int](""))
 	b.Node("a", noop).Node("a", noop).Node("b", nil).Node("", noop).Node(graph.End, noop).Node("*", noop)
 	b.Node("lonely", noop, graph.Timeout(-time.Second), graph.Retry(graph.RetryPolicy{MaxAttempts: -1}), graph.Destinations("nowhere"))

@@ -61,7 +61,7 @@ func (p *crashProcess) log(file, line string) {
 	if err != nil {
 		panic(err)
 	}
-	defer f.Close() //nolint:errcheck // a lost line fails the test
+	defer f.Close() // a lost line fails the test
 	if _, err := f.WriteString(line + "\n"); err != nil {
 		panic(err)
 	}

@@ -138,9 +138,9 @@ func ExampleGraph_Stream() {
 // that failed doesn't happen again.
 func ExampleOnce() {
 	dir := must(os.MkdirTemp("", "example"))
-	defer os.RemoveAll(dir) //nolint:errcheck // an example's scratch folder
+	defer os.RemoveAll(dir)
 	saver := must(sqlite.Open(context.Background(), filepath.Join(dir, "threads.sqlite"), sqlite.Options{}))
-	defer saver.Close() //nolint:errcheck // nothing is written after the last run
+	defer saver.Close()
 
 	receipt := graph.Value[string]("receipt")
 	attempts := 0

@@ -99,9 +99,9 @@ func TestPanics(t *testing.T) {
 	boom := errors.New("boom")
 	for name, fn := range map[string]graph.NodeFunc{
 		"error":  func(context.Context, graph.State) (graph.Update, error) { panic(boom) },
-		"nil":    func(context.Context, graph.State) (graph.Update, error) { panic(nil) }, //nolint:govet // on purpose
+		"nil":    func(context.Context, graph.State) (graph.Update, error) { panic(nil) },
 		"goexit": func(context.Context, graph.State) (graph.Update, error) { runtime.Goexit(); return nil, nil },
-		"map":    func(context.Context, graph.State) (graph.Update, error) { var m map[int]int; m[1] = 1; return nil, nil },
+		"map":    func(context.Context, graph.State) (graph.Update, error) { var m map[int]int; m[1] = 1; return nil, nil }, //nolint:staticcheck // a node that panics
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -77,8 +77,7 @@ func TestOnceUnknownOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			savers(t, func(t *testing.T, s checkpoint.Saver) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
+				var cancel context.CancelFunc // ends the run that is going on
 				ran, idempotent := 0, false
 				g := single(t, func(ctx context.Context, _ graph.State) (graph.Update, error) {
 					var opts []graph.OnceOption
@@ -95,7 +94,8 @@ func TestOnceUnknownOutcome(t *testing.T) {
 				}, graph.Options{Saver: s})
 				for _, thread := range []string{"asked", "idempotent"} {
 					ran, idempotent = 0, false
-					ctx, cancel = context.WithCancel(t.Context())
+					ctx, stop := context.WithCancel(t.Context())
+					cancel = stop
 					_, err := g.Invoke(ctx, graph.Update{}, graph.Thread(thread))
 					require.Error(t, err)
 					_, err = g.Invoke(t.Context(), nil, graph.Thread(thread))
@@ -111,7 +111,7 @@ func TestOnceUnknownOutcome(t *testing.T) {
 					st, err := g.Invoke(t.Context(), nil, append(opts, graph.Thread(thread))...)
 					require.NoError(t, err)
 					require.Equal(t, 2, count.Get(st))
-					cancel()
+					stop()
 				}
 			})
 		})

@@ -76,9 +76,7 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 	var sends []dueTask
 	var pulled []string
 	for _, f := range done {
-		for _, to := range t.edges[f.node] {
-			pulled = append(pulled, to)
-		}
+		pulled = append(pulled, t.edges[f.node]...)
 		for _, n := range f.targets {
 			if n.send {
 				sends = append(sends, dueTask{node: n.node, send: true, private: n.private})

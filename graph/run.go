@@ -132,7 +132,7 @@ func (r *run) begin(ctx context.Context, in Update) error {
 		r.resumed = true
 	}
 	if len(r.cfg.answers) > 0 {
-		return r.answer(ctx)
+		return r.answer()
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (r *run) emit(ev Event) {
 }
 
 // answer passes the answers of the run's options to the tasks that asked.
-func (r *run) answer(ctx context.Context) error {
+func (r *run) answer() error {
 	var open []string
 	asker := map[string]*task{}
 	for _, t := range r.pos.tasks {

@@ -125,8 +125,8 @@ func testNotFound(t *testing.T, s checkpoint.Saver) {
 	require.ErrorContains(t, err, "other")
 	_, err = s.Load(t.Context(), checkpoint.Ref{Thread: "t", Namespace: "sub"})
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
-	for range s.List(t.Context(), checkpoint.Query{Thread: "nobody"}) {
-		t.Fatal("an unknown thread has no checkpoints")
+	for info, err := range s.List(t.Context(), checkpoint.Query{Thread: "nobody"}) {
+		t.Fatalf("an unknown thread has no checkpoints, got %v, %v", info, err)
 	}
 	require.ErrorIs(t, s.SaveResults(t.Context(), checkpoint.ResultSet{Thread: "nobody", Seq: 1}), checkpoint.ErrNotFound)
 }
@@ -272,7 +272,8 @@ func testList(t *testing.T, s checkpoint.Saver) {
 	}
 	require.Len(t, infos(t, s, checkpoint.Query{Thread: "t", Limit: 120}), 120)
 	count := 0
-	for range s.List(t.Context(), checkpoint.Query{Thread: "t"}) {
+	for _, err := range s.List(t.Context(), checkpoint.Query{Thread: "t"}) {
+		require.NoError(t, err)
 		if count++; count == 3 {
 			break
 		}

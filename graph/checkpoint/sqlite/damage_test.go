@@ -120,7 +120,7 @@ func TestDamagedResultAndEffect(t *testing.T) {
 	fill(t, s, "t", 2)
 	raw, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
-	defer raw.Close() //nolint:errcheck // only the test's changes
+	defer raw.Close()
 	_, err = raw.Exec(`UPDATE task_results SET record = replace(record, 'true', 'null')`)
 	require.NoError(t, err)
 	_, err = raw.Exec(`UPDATE effects SET result = '"lost"'`)
@@ -187,7 +187,7 @@ func loadOnce(path string) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close() //nolint:errcheck // a damaged file may not close well
+	defer s.Close() // a damaged file may not close well
 	return s.Load(context.Background(), checkpoint.Ref{Thread: "t"})
 }
 

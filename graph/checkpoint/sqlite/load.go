@@ -86,7 +86,7 @@ func (t *txn) load(ctx context.Context, ref checkpoint.Ref) (*checkpoint.Saved, 
 	if err == nil || ctx.Err() != nil {
 		return saved, err
 	}
-	if kind, isDB := sqlitedb.Kind(err); isDB && kind != sqlitedb.ErrCorrupt {
+	if kind, isDB := sqlitedb.Kind(err); isDB && !errors.Is(kind, sqlitedb.ErrCorrupt) {
 		return nil, err
 	}
 	good, searchErr := t.lastGood(ctx, thread, ref, row.seq)

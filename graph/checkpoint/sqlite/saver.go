@@ -128,7 +128,7 @@ func (s *Saver) prepare(ctx context.Context) error {
 }
 
 func prepareIn(ctx context.Context, pool *sql.DB, stmts map[string]*sql.Stmt, name, query string) error {
-	stmt, err := pool.PrepareContext(ctx, query)
+	stmt, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // kept for all calls; Saver.Close closes it
 	if err != nil {
 		return fmt.Errorf("preparing query %q: %w", name, err)
 	}
@@ -182,7 +182,7 @@ func (s *Saver) read(ctx context.Context, doing string, fn func(*txn) error) err
 	if err != nil {
 		return s.db.Err(doing, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
+	defer tx.Rollback() // nothing was written
 	return s.db.Err(doing, fn(&txn{Tx: tx, s: s, stmts: s.reads}))
 }
 
@@ -194,15 +194,15 @@ type txn struct {
 }
 
 func (t *txn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...)
+	return t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
 }
 
 func (t *txn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...)
+	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
 }
 
 func (t *txn) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...)
+	return t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
 }
 
 // each calls fn for every row of a query.
@@ -211,7 +211,7 @@ func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, 
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // its error is that of Err
+	defer rows.Close() // its error is that of Err
 	for rows.Next() {
 		if err := fn(rows); err != nil {
 			return err
