@@ -58,16 +58,16 @@ type Error struct {
 
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s database %q: %v", e.Doing, e.Path, e.Err)
-	switch e.Kind {
-	case ErrLocked:
+	switch {
+	case errors.Is(e.Kind, ErrLocked):
 		return fmt.Sprintf("%s database %q: another process has held it locked for more than %v; wait for it or stop it, then try again", e.Doing, e.Path, e.wait)
-	case ErrCorrupt:
+	case errors.Is(e.Kind, ErrCorrupt):
 		return s + "; restore the file from a copy, or move it away to start with an empty one"
-	case ErrNotWritable:
+	case errors.Is(e.Kind, ErrNotWritable):
 		return s + "; make the file and its folder writable, or choose another path"
-	case ErrFull:
+	case errors.Is(e.Kind, ErrFull):
 		return s + "; free space on its disk and try again"
-	case ErrNewer:
+	case errors.Is(e.Kind, ErrNewer):
 		return s + "; update this program, or choose another file"
 	}
 	return s
@@ -95,7 +95,7 @@ func (db *DB) Err(doing string, err error) error {
 }
 
 // Kind tells whether err comes from a database or its file, and which of the package's sentinels it is, or nil when none.
-func Kind(err error) (kind error, isDB bool) {
+func Kind(err error) (kind error, isDB bool) { //nolint:revive // kind is the answer, not a failure of Kind
 	var own *Error
 	if errors.As(err, &own) {
 		return own.Kind, true

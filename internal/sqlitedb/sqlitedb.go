@@ -262,7 +262,7 @@ func (db *DB) Tx(ctx context.Context, doing string, fn func(*sql.Tx) error) erro
 	if err != nil {
 		return db.Err(doing, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing, and before one its cause is returned
+	defer tx.Rollback() // after a commit it does nothing, and before one its cause is returned
 	if err := fn(tx); err != nil {
 		return db.Err(doing, err)
 	}
@@ -282,7 +282,7 @@ func (db *DB) Shrink(ctx context.Context) error {
 		}
 		for rows.Next() { // each step of the vacuum frees a page
 		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil { //nolint:sqlclosecheck // each statement must end before the next
 			return db.Err("shrinking", err)
 		}
 	}

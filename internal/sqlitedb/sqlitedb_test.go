@@ -279,12 +279,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // an example's scratch folder
+	defer os.RemoveAll(dir)
 	db, err := sqlitedb.Open(context.Background(), filepath.Join(dir, "items.db"), sqlitedb.Options{Migrations: migrations})
 	if err != nil {
 		panic(err)
 	}
-	defer db.Close() //nolint:errcheck // nothing is written after the last query
+	defer db.Close()
 	err = db.Tx(context.Background(), "adding items to", func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO items (data) VALUES ('a'), ('b')")
 		return err

@@ -19,14 +19,14 @@ const (
 // Path returns the path of a model. A model that is not there skips the test, except in CI, where it fails it.
 func Path(t testing.TB, name string) string {
 	t.Helper()
-	folder := os.Getenv(Env)
+	folder := os.Getenv(Env) //nolint:forbidigo // tests have no configuration file
 	if folder == "" {
 		folder = filepath.Join(repository(), "models")
 	}
 	path := filepath.Join(folder, name)
 	if _, err := os.Stat(path); err != nil {
 		missing := t.Skipf
-		if os.Getenv("CI") != "" {
+		if os.Getenv("CI") != "" { //nolint:forbidigo // a setting of the machine that tests, not of the program
 			missing = t.Fatalf
 		}
 		missing("model %s is not there; run `make model`, or set %s to the folder that holds it", path, Env)
