@@ -37,14 +37,6 @@ func Files(options FileOptions) []Tool {
 	}
 }
 
-// asError keeps a nil *Error from becoming a non-nil error.
-func asError(problem *Error) error {
-	if problem == nil {
-		return nil
-	}
-	return problem
-}
-
 // toolError returns the Error in err, or err as one. Context errors stay as they are, for the registry to name.
 func toolError(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -61,7 +61,7 @@ func describeTool(w *workspace, options SQLiteOptions) Tool {
 		if problem != nil {
 			return Result{}, problem
 		}
-		defer db.Close()
+		defer db.Close() //nolint:errcheck // it was only read; the answer does not depend on how it closes
 		callCtx, cancel := context.WithTimeout(ctx, options.Timeout)
 		defer cancel()
 		info, err := db.describe(callCtx, args.TableName)
@@ -233,7 +233,7 @@ func (d *database) detail(ctx context.Context, t *TableInfo) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Next has returned its error
 	for {
 		ok, err := rows.Next()
 		if !ok {

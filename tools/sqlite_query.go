@@ -61,7 +61,7 @@ func queryTool(w *workspace, options SQLiteOptions) Tool {
 		if problem != nil {
 			return Result{}, problem
 		}
-		defer db.Close()
+		defer db.Close() //nolint:errcheck // it was only read; the answer does not depend on how it closes
 		queryCtx, cancel := context.WithTimeout(ctx, options.Timeout)
 		defer cancel()
 		result, err := db.query(queryCtx, args, options)
@@ -88,7 +88,7 @@ func (d *database) query(ctx context.Context, args queryArgs, options SQLiteOpti
 	if err != nil {
 		return result, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // Next has returned its error
 	result.Columns = rows.Columns()
 	limit, left, total := min(args.MaxRows, options.MaxRows), options.MaxChars, 0
 	started := time.Now()

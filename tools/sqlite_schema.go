@@ -41,7 +41,7 @@ func tableNames(ctx context.Context, t target) []string {
 	if err != nil {
 		return nil
 	}
-	defer db.Close()
+	defer db.Close() //nolint:errcheck // it was only read; the answer does not depend on how it closes
 	relations, err := db.relations(ctx)
 	if err != nil {
 		return nil

@@ -91,7 +91,7 @@ func (r *walkRun) appendIgnores(files []ignoreFile, dir string) []ignoreFile {
 func (r *walkRun) dir(ctx context.Context, rel, show string, files []ignoreFile, inIgnored bool) error {
 	f, err := r.root.Open(filepath.FromSlash(rel))
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // folders that cannot be read are passed over
 	}
 	children, err := f.ReadDir(-1)
 	_ = f.Close() // opened for reading

@@ -92,14 +92,14 @@ func (w *workspace) locate(path string) (target, *Error) {
 	}
 	abs := w.abs(filepath.FromSlash(path))
 	t.show = w.show(abs)
-	real, err := resolveLinks(abs)
+	resolved, err := resolveLinks(abs)
 	if err != nil {
 		return t, &Error{Kind: KindDenied, Message: fmt.Sprintf("resolving %q: %s", t.show, plainReason(err)), Fix: "use another file"}
 	}
 	for _, root := range w.roots {
 		realRoot, err := filepath.EvalSymlinks(root)
-		if err == nil && isWithin(realRoot, real) {
-			t.root, t.real = realRoot, real
+		if err == nil && isWithin(realRoot, resolved) {
+			t.root, t.real = realRoot, resolved
 			return t, nil
 		}
 	}
@@ -133,9 +133,9 @@ func (w *workspace) show(abs string) string {
 func resolveLinks(abs string) (string, error) {
 	rest := ""
 	for head := abs; ; {
-		real, err := filepath.EvalSymlinks(head)
+		resolved, err := filepath.EvalSymlinks(head)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(resolved, rest), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
 			return "", err
