@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -62,7 +63,7 @@ func checkFile(path string) error {
 	if err == nil {
 		return nil
 	}
-	if fe, ok := err.(*gguf.FileError); ok {
+	if fe, ok := errors.AsType[*gguf.FileError](err); ok {
 		return &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
 	}
 	return &ModelFileError{Path: path, Reason: err.Error()}

@@ -274,8 +274,8 @@ type replyReader struct {
 
 func (r *replyReader) push(delta string) error {
 	if r.ctx.Err() != nil {
-		r.cut = true // the end is on its way
-		return nil
+		r.cut = true
+		return nil //nolint:nilerr // the end is on its way, with the reason
 	}
 	r.text.WriteString(delta)
 	if r.call.opts.StreamingFunc == nil && r.call.opts.StreamingReasoningFunc == nil || r.call.tools == toolsStructured {
@@ -286,7 +286,7 @@ func (r *replyReader) push(delta string) error {
 	}
 	reply, err := r.engine.model.ParseReply(r.call.prompt, r.text.String(), true, r.call.tools == toolsNative)
 	if err != nil {
-		return nil // not readable yet
+		return nil //nolint:nilerr // not readable yet
 	}
 	return r.streamReply(reply)
 }

@@ -81,14 +81,14 @@ func (c *Context) Decode(b *Batch) error {
 	var e errBuf
 	rc := int(C.la_decode(c.c, C.int32_t(len(b.tokens)), (*C.int32_t)(unsafe.Pointer(&b.tokens[0])), (*C.int32_t)(unsafe.Pointer(&b.pos[0])),
 		(*C.int32_t)(unsafe.Pointer(&b.seq[0])), (*C.int8_t)(unsafe.Pointer(&b.logits[0])), e.ptr()))
-	switch {
-	case rc == 0:
+	switch rc {
+	case 0:
 		return nil
-	case rc == 1:
+	case 1:
 		return ErrNoRoom
-	case rc == 2:
+	case 2:
 		return ErrAborted
-	case rc == -1:
+	case -1:
 		return fmt.Errorf("%w: %s", ErrBatch, oneLine(C.GoString(e.ptr())))
 	default:
 		return fmt.Errorf("%w: code %d %s", ErrDecode, rc, oneLine(C.GoString(e.ptr())))

@@ -153,9 +153,10 @@ func checkDepth(jsonText []byte) error {
 	for i := 0; i < len(jsonText); i++ {
 		switch c := jsonText[i]; {
 		case inString:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				inString = false
 			}
 		case c == '"':
