@@ -13,6 +13,15 @@ import (
 // Available reports whether this build can run models.
 const Available = true
 
+// Sizes in tokens.
+const (
+	// defaultContextSize bounds the context of models with a long training context: KV grows with it (28 KiB a token for
+	// the starter model in f16).
+	defaultContextSize = 16384
+	// microBatch is the most that is computed at once: an abort loses at most this, and progress moves in steps of it.
+	microBatch = 256
+)
+
 // llamaModel joins a model, its context and its chat template; samplers need all three.
 type llamaModel struct {
 	*llama.Model

@@ -10,11 +10,6 @@ import (
 
 // Sizes in tokens.
 const (
-	// defaultContextSize bounds the context of models with a long training context: KV grows with it (28 KiB a token for
-	// the starter model in f16).
-	defaultContextSize = 16384
-	// microBatch is the most that is computed at once: an abort loses at most this, and progress moves in steps of it.
-	microBatch = 256
 	// prefillChunk is the most of one prompt that goes into one batch, so that other sequences are not held up longer.
 	prefillChunk = 256
 	// maxThreads is GGML_MAX_N_THREADS; llama.cpp aborts the process above it.
