@@ -181,8 +181,7 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 		}),
 		statusChannel.Set(StatusPlanning),
 	}
-	t := &trip{Runner: r, thread: thread, observe: task.Observe}
-	t.tell(TaskStarted{Thread: thread, Goal: goal})
+	t := &trip{Runner: r, thread: thread, observe: task.Observe, opening: []Event{TaskStarted{Thread: thread, Goal: goal}}}
 	return t.run(ctx, in, graph.Labels(labels))
 }
 
@@ -253,9 +252,9 @@ func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOption
 	if options.From != "" {
 		opts = append(opts, graph.FromCheckpoint(options.From))
 	}
-	t.tell(TaskStarted{Thread: thread, Goal: task.Goal, Resumed: true})
+	t.opening = []Event{TaskStarted{Thread: thread, Goal: task.Goal, Resumed: true}}
 	if plan := planChannel.Get(state); len(plan) > 0 {
-		t.tell(PlanMade{Steps: slices.Clone(plan)})
+		t.opening = append(t.opening, PlanMade{Steps: slices.Clone(plan)})
 	}
 	return t.run(ctx, in, opts...)
 }
@@ -303,6 +302,7 @@ type trip struct {
 	*Runner
 	thread  string
 	observe func(Event)
+	opening []Event // to be told once the thread is ours and stored: whoever reads its ID can resume it
 }
 
 func (t *trip) tell(e Event) {
@@ -314,7 +314,7 @@ func (t *trip) tell(e Event) {
 func (t *trip) run(ctx context.Context, in graph.Update, opts ...graph.RunOption) (*Report, error) {
 	limits := t.config.Limits
 	opts = append(opts,
-		graph.Thread(t.thread), graph.Modes(graph.Custom), graph.WithDurability(t.config.Durability),
+		graph.Thread(t.thread), graph.Modes(graph.Custom, graph.Checkpoints), graph.WithDurability(t.config.Durability),
 		graph.MaxSteps(limits.MaxIterations*(limits.MaxPlanSteps+2)+4))
 	var runErr error
 	for event, err := range t.graph.Stream(ctx, in, opts...) {
@@ -322,6 +322,10 @@ func (t *trip) run(ctx context.Context, in graph.Update, opts ...graph.RunOption
 			runErr = err
 			break
 		}
+		for _, e := range t.opening {
+			t.tell(e)
+		}
+		t.opening = nil
 		if e, ok := event.Custom.(Event); ok {
 			t.tell(e)
 		}
