@@ -322,6 +322,9 @@ func (t *trip) run(ctx context.Context, in graph.Update, opts ...graph.RunOption
 			runErr = err
 			break
 		}
+		if event.Mode == graph.Checkpoints && event.Checkpoint.Source == checkpoint.SourceInput {
+			continue // it is stored together with the boundary after it
+		}
 		for _, e := range t.opening {
 			t.tell(e)
 		}
