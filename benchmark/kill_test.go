@@ -20,7 +20,8 @@ import (
 )
 
 // TestKillAndResume ends the program with SIGKILL at each line of its progress, with the starter model at work, and resumes.
-// The task comes to the same answer by the same calls, each once, and pays for at most the model call that was under way.
+// The task comes to the right answer by the same calls, each once, and pays for at most the model call that was under way. The
+// wording of the answer may differ: a fresh process evaluates the prompt in other batches, which changes logits slightly.
 func TestKillAndResume(t *testing.T) {
 	if !*all {
 		t.Skip("takes minutes; run with -all")
@@ -64,7 +65,7 @@ func TestKillAndResume(t *testing.T) {
 		}
 		r := finish(command(stores, "resume", "--json"))
 		t.Logf("killed at %q: %d model calls in all, answer %q", at, r.Usage.ModelCalls, r.Answer)
-		require.Equal(t, whole.Answer, r.Answer)
+		require.Empty(t, Judge(c, outcomeOf(&r)))
 		require.Equal(t, len(whole.Calls), len(r.Calls))
 		for i := range r.Calls {
 			require.Equal(t, whole.Calls[i].Tool, r.Calls[i].Tool)
