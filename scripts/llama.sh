@@ -84,7 +84,7 @@ if [ -t 2 ]; then
 else
   # Without a terminal, one line for each tenth of the work instead of one a file.
   NINJA_STATUS='[%p] ' ninja -C "$out/cmake" "${targets[@]}" 2>&1 | tee "$out/build.log" |
-    awk '/^\[ *[0-9]+%\]/ { p = $0; gsub(/[^0-9].*/, "", p); sub(/^\[ */, "", $0); t = int($0 / 10); if (t > last || NR == 1) { printf "    %d%%\n", p; fflush(); last = t } next } /error|FAILED/' >&2 ||
+    awk '/^\[ *[0-9]+%\]/ { p = $0; sub(/^\[ */, "", p); t = int(p / 10); if (t > last) { printf "    %d%%\n", t * 10; fflush(); last = t } next } /error|FAILED/' >&2 ||
     { tail -n 30 "$out/build.log" >&2; die "llama.cpp did not build; the whole log is $out/build.log"; }
 fi
 

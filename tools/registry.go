@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -67,6 +68,9 @@ func checkSpec(spec Spec) error {
 	}
 	if spec.Parameters == nil || spec.Parameters.Type != "object" || spec.Parameters.AdditionalProperties == nil {
 		return fmt.Errorf("tool %q: its parameters must be a closed object schema (additionalProperties: false)", spec.Name)
+	}
+	if spec.Path != "" && (!slices.Contains(spec.Parameters.Required, spec.Path) || spec.Parameters.Properties[spec.Path].Type != "string") {
+		return fmt.Errorf("tool %q: Path %q must be a required argument that is a string", spec.Name, spec.Path)
 	}
 	return nil
 }

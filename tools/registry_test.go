@@ -253,3 +253,19 @@ func TestFuncReportsBadStructs(t *testing.T) {
 	_, err = Func(Spec{Name: "x"}, func(context.Context, string) (Result, error) { return Result{}, nil })
 	require.ErrorContains(t, err, "is not a struct")
 }
+
+func TestPathMustBeARequiredString(t *testing.T) {
+	t.Parallel()
+	type args struct {
+		Where string `json:"where,omitempty"`
+		Deep  int    `json:"deep" arg:"min=1,max=9"`
+	}
+	for _, path := range []string{"where", "deep", "nowhere"} {
+		tool, err := Func(Spec{Name: "look", Description: "Looks.", Path: path}, func(context.Context, args) (Result, error) {
+			return Result{}, nil
+		})
+		require.NoError(t, err)
+		_, err = NewRegistry(tool)
+		require.ErrorContains(t, err, "must be a required argument that is a string", path)
+	}
+}

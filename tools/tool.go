@@ -64,7 +64,8 @@ func SubjectOf(kind string) Subject {
 }
 
 // Essential returns the closed schema of the arguments that a small model should be asked for: the required ones and
-// those in Core, in the order of Parameters. Every object that fits it fits Parameters too. The caller owns the result.
+// those in Core, in the order of Parameters. Every object that fits it fits Parameters too. The caller
+// may change the lists and maps of the result and its properties, but not what they point to.
 func (s Spec) Essential() *jsonschema.Schema {
 	out := s.Parameters.CloneSchemas()
 	keep := map[string]bool{}
