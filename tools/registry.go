@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
