@@ -19,11 +19,11 @@ type threadGovernor struct {
 // Probing costs a few slow steps, so the time between two tries doubles as long as they confirm the choice.
 const (
 	firstProbeStep   = 2
-	probeSteps       = 2
+	probeSteps       = 1
 	minProbeInterval = 2 * time.Second
 	maxProbeInterval = time.Minute
 	// suspicious is the slow-down of a step that makes the other choice worth a try before its time.
-	suspicious = 3
+	suspicious = 2
 )
 
 func newThreadGovernor(threads int) *threadGovernor {
@@ -73,9 +73,12 @@ func (g *threadGovernor) decide(now time.Time) {
 	if g.est[0] < g.est[1] {
 		choice = 1
 	}
-	if choice == g.threads {
-		g.interval = minProbeInterval // the other one won: look again soon
-	} else {
+	switch {
+	case choice == g.all:
+		g.interval = maxProbeInterval // a machine that gets busy shows in the next step, without a try
+	case choice == g.threads:
+		g.interval = minProbeInterval // one thread has just won; the machine may be idle again soon
+	default:
 		g.interval = min(2*g.interval, maxProbeInterval)
 	}
 	g.threads, g.probe, g.lastTry = choice, 0, now

@@ -74,6 +74,7 @@ struct la_context {
 struct la_sampler {
     common_sampler * smpl = nullptr;
     int32_t n_vocab = 0;
+    bool argmax = false; // nothing but the likeliest token is asked for
 };
 
 struct la_chat {
