@@ -49,8 +49,9 @@ func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 	}
 	i := g.index(g.threads)
 	before := g.est[i]
-	if before == 0 || g.probe > 0 {
-		g.est[i] = took // a probe is about now, not about the past
+	if before == 0 || g.probe > 0 || took < before {
+		// A probe is about now, not about the past; and steps get faster when the first ones have warmed the caches.
+		g.est[i] = took
 	} else {
 		g.est[i] += (took - before) / 4
 	}

@@ -82,6 +82,16 @@ func TestGovernorForgivesASingleSlowStep(t *testing.T) {
 	require.Less(t, slow, 400, "less than half of ten seconds with the slower choice")
 }
 
+func TestGovernorIsNotFooledByAColdStart(t *testing.T) {
+	t.Parallel()
+	g := newThreadGovernor(2)
+	now := time.Unix(0, 0)
+	g.observe(60*ms, now) // the first step reads the weights into the caches
+	m := &machine{one: 45 * ms, all: 28 * ms, now: now}
+	require.LessOrEqual(t, m.run(g, 100), probeSteps)
+	require.Equal(t, 2, g.threads)
+}
+
 func TestGovernorWithOneThread(t *testing.T) {
 	t.Parallel()
 	g := newThreadGovernor(1)
