@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -24,13 +25,28 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		if cut, ok := errors.AsType[*CutError](err); ok {
 			text = cut.Partial
 		}
-		if text = strings.TrimSpace(text); text != "" {
+		reason := "it was empty"
+		if text = strings.TrimSpace(text); isAction(text) {
+			text, reason = "", "it was a plan or a call; the steps are over, write the answer as text"
+		}
+		if text != "" {
 			w.answer = &text
 		}
 		if err != nil || text != "" {
 			return err
 		}
-		r.instruction = question + "\n\n" + templates.Render(templates.NoticeInvalid, templates.InvalidData{Reason: "it was empty"})
+		r.instruction = question + "\n\n" + templates.Render(templates.NoticeInvalid, templates.InvalidData{Reason: reason})
 	}
-	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave an empty answer twice"}
+	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
+}
+
+// isAction reports whether a text begins with a plan or a call in the form of the transcript. A small model can go on in that
+// form, because all that it wrote before has it.
+func isAction(text string) bool {
+	var action struct {
+		Steps []plannedStep `json:"steps"`
+		Tool  string        `json:"tool"`
+	}
+	dec := json.NewDecoder(strings.NewReader(unfence(text)))
+	return dec.Decode(&action) == nil && (len(action.Steps) > 0 || action.Tool != "")
 }

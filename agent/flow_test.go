@@ -253,7 +253,20 @@ func TestEmptyAnswerIsAskedForOnceMore(t *testing.T) {
 	r = newRig(t, nil, plan("answer|none"), answer(""), answer(""))
 	report := r.run("What is 17 + 25?")
 	require.Equal(t, agent.StatusFailed, report.Status)
-	require.Equal(t, &agent.Failure{Node: "finalizer", Kind: agent.KindEmptyReply, Message: "the model gave an empty answer twice"}, report.Error)
+	require.Equal(t, &agent.Failure{Node: "finalizer", Kind: agent.KindEmptyReply, Message: "the model gave no answer twice"}, report.Error)
+}
+
+func TestPlanInsteadOfAnAnswerIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{`{"steps":[{"file":"none","tool":"none","do":"add"}]}`, `{"tool":"look","arguments":{}}` + "\n\nmore"} {
+		r := newRig(t, nil, plan("answer|none"), answer(action), answer("42"))
+		require.Equal(t, "42", r.run("What is 17 + 25?").Answer)
+	}
+	// JSON that the user asked for is an answer.
+	for _, text := range []string{`{"sum":42}`, `{"steps":[]}`, "[1,2]"} {
+		r := newRig(t, nil, plan("answer|none"), answer(text))
+		require.Equal(t, text, r.run("What is 17 + 25?").Answer)
+	}
 }
 
 func TestModelErrorFailsTheNodeAndKeepsTheBoundary(t *testing.T) {
