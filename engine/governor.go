@@ -74,10 +74,10 @@ func (g *threadGovernor) decide(now time.Time) {
 	if g.est[0] < g.est[1] {
 		choice = 1
 	}
-	switch {
-	case choice == g.all:
+	switch choice {
+	case g.all:
 		g.interval = maxProbeInterval // a machine that gets busy shows in the next step, without a try
-	case choice == g.threads:
+	case g.threads:
 		g.interval = minProbeInterval // one thread has just won; the machine may be idle again soon
 	default:
 		g.interval = min(2*g.interval, maxProbeInterval)
