@@ -53,16 +53,9 @@ const maxCopiedDatabase = 1 << 30
 
 // openDatabase opens the SQLite file a model named. Other files are refused with the tool that is for them.
 func (w *workspace) openDatabase(path string) (*database, *Error) {
-	t, problem := w.resolve(path)
+	t, problem := w.resolveFile(path, "a database", " to find the database")
 	if problem != nil {
 		return nil, problem
-	}
-	if t.info.IsDir() {
-		return nil, &Error{
-			Kind:    KindWrongKind,
-			Message: fmt.Sprintf("%q is a folder, not a database", t.show),
-			Fix:     fmt.Sprintf("use list_files with pattern %q to find the database", joinShown(t.show, "**")),
-		}
 	}
 	head, err := t.head()
 	if err != nil {

@@ -50,16 +50,9 @@ type linePart struct {
 
 // openText opens the text file a model named. What is not text is refused with the tool that is for it.
 func (w *workspace) openText(ctx context.Context, path string) (*textFile, *Error) {
-	t, problem := w.resolve(path)
+	t, problem := w.resolveFile(path, "a file", "")
 	if problem != nil {
 		return nil, problem
-	}
-	if t.info.IsDir() {
-		return nil, &Error{
-			Kind:    KindWrongKind,
-			Message: fmt.Sprintf("%q is a folder, not a file", t.show),
-			Fix:     fmt.Sprintf("use list_files with pattern %q", joinShown(t.show, "**")),
-		}
 	}
 	f, err := t.open()
 	if err != nil {

@@ -293,3 +293,17 @@ func plainReason(err error) string {
 	}
 	return err.Error()
 }
+
+// resolveFile is resolve for a tool that is about one file. A folder is refused with the tool that lists it; wanted and purpose
+// complete the sentences of that error.
+func (w *workspace) resolveFile(path, wanted, purpose string) (target, *Error) {
+	t, problem := w.resolve(path)
+	if problem == nil && t.info.IsDir() {
+		problem = &Error{
+			Kind:    KindWrongKind,
+			Message: fmt.Sprintf("%q is a folder, not %s", t.show, wanted),
+			Fix:     fmt.Sprintf("use list_files with pattern %q", joinShown(t.show, "**")) + purpose,
+		}
+	}
+	return t, problem
+}
