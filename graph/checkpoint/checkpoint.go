@@ -105,13 +105,30 @@ type Result struct {
 	Error      string      `json:"error,omitempty"`      // of the last failed attempt; kept when a later one succeeds
 	Interrupts []Interrupt `json:"interrupts,omitempty"` // every question asked, in order
 	Answers    [][]byte    `json:"answers,omitempty"`    // JSON; answer i belongs to question i
+	Nested     []Nested    `json:"nested,omitempty"`     // questions of the subgraphs that the task ran
+	Handled    bool        `json:"handled,omitempty"`    // the node failed, and Writes and Targets are its error handler's
+}
+
+// Nested is a question that was asked in a subgraph.
+type Nested struct {
+	Interrupt
+	Namespace string `json:"namespace,omitempty"` // of the subgraph's checkpoints; empty when it has none
+	Node      string `json:"node"`                // that asked
+	Answer    []byte `json:"answer,omitempty"`    // JSON
 }
 
 // BreakpointTask is the task of a [Result] that isn't of a task: it says that a run stopped at a breakpoint here.
 const BreakpointTask = "__breakpoint__"
 
+// CommandTask is the task of a [Result] that isn't of a task: its writes and targets were given to the thread when a run
+// continued it from this checkpoint, and belong to what the run began with.
+const CommandTask = "__command__"
+
 // Pending reports whether the task waits for an answer.
-func (r Result) Pending() bool { return !r.Done && len(r.Interrupts) > len(r.Answers) }
+func (r Result) Pending() bool {
+	return !r.Done && (len(r.Interrupts) > len(r.Answers) ||
+		slices.ContainsFunc(r.Nested, func(n Nested) bool { return n.Answer == nil }))
+}
 
 // Value is the new value of a channel, or what was appended to it.
 type Value struct {
@@ -159,6 +176,9 @@ func (r *Result) Size() int64 {
 	}
 	for _, a := range r.Answers {
 		n += int64(len(a))
+	}
+	for _, q := range r.Nested {
+		n += int64(len(q.Value) + len(q.Answer))
 	}
 	return n
 }

@@ -511,6 +511,6 @@ func cloneResult(r Result) Result {
 	for i := range r.Targets {
 		r.Targets[i].Private = cloneWrites(r.Targets[i].Private)
 	}
-	r.Interrupts, r.Answers = slices.Clone(r.Interrupts), slices.Clone(r.Answers)
+	r.Interrupts, r.Answers, r.Nested = slices.Clone(r.Interrupts), slices.Clone(r.Answers), slices.Clone(r.Nested)
 	return r
 }

@@ -227,7 +227,7 @@ func (t *txn) decodeResult(ctx context.Context, thread int64, task, record strin
 	if err := json.Unmarshal([]byte(record), &r); err != nil {
 		return res, err
 	}
-	res = checkpoint.Result{Task: task, Node: r.Node, Done: r.Done, Error: r.Error}
+	res = checkpoint.Result{Task: task, Node: r.Node, Done: r.Done, Error: r.Error, Handled: r.Handled}
 	u := unpacker{tx: t, thread: thread, payload: payload}
 	if res.Writes, err = u.writes(ctx, r.Writes); err != nil {
 		return res, err
@@ -247,9 +247,13 @@ func (t *txn) decodeResult(ctx context.Context, thread int64, task, record strin
 		res.Interrupts = append(res.Interrupts, checkpoint.Interrupt{ID: q.Channel, Value: q.Data})
 	}
 	answers, err := u.writes(ctx, r.Answers)
+	if err != nil {
+		return res, err
+	}
 	for _, a := range answers {
 		res.Answers = append(res.Answers, a.Data)
 	}
+	res.Nested, err = u.nested(ctx, r.Nested)
 	return res, err
 }
 

@@ -47,14 +47,24 @@ type writeRecord struct {
 
 // resultRecord is the column record of a task's result.
 type resultRecord struct {
-	Node       string        `json:"node,omitempty"`
-	Done       bool          `json:"done,omitempty"`
-	Writes     []writeRecord `json:"writes,omitempty"`
-	Targets    []taskRecord  `json:"targets,omitempty"`
-	Error      string        `json:"error,omitempty"`
-	Interrupts []writeRecord `json:"interrupts,omitempty"` // with the question's ID as the channel
-	Answers    []writeRecord `json:"answers,omitempty"`
-	Blobs      []int64       `json:"blobs,omitempty"`
+	Node       string         `json:"node,omitempty"`
+	Done       bool           `json:"done,omitempty"`
+	Writes     []writeRecord  `json:"writes,omitempty"`
+	Targets    []taskRecord   `json:"targets,omitempty"`
+	Error      string         `json:"error,omitempty"`
+	Interrupts []writeRecord  `json:"interrupts,omitempty"` // with the question's ID as the channel
+	Answers    []writeRecord  `json:"answers,omitempty"`
+	Nested     []nestedRecord `json:"nested,omitempty"`
+	Handled    bool           `json:"handled,omitempty"`
+	Blobs      []int64        `json:"blobs,omitempty"`
+}
+
+// nestedRecord is a question of a subgraph, with the question's ID as the channel.
+type nestedRecord struct {
+	Namespace string       `json:"ns,omitempty"`
+	Node      string       `json:"node"`
+	Question  writeRecord  `json:"q"`
+	Answer    *writeRecord `json:"a,omitempty"` // nil while there is none
 }
 
 // packer turns writes into records, a payload and blobs of one row.
@@ -99,6 +109,26 @@ func (p *packer) tasks(ctx context.Context, tasks []checkpoint.Task) ([]taskReco
 	return out, nil
 }
 
+func (p *packer) nested(ctx context.Context, nested []checkpoint.Nested) ([]nestedRecord, error) {
+	var out []nestedRecord
+	for _, n := range nested {
+		writes := []checkpoint.Write{{Channel: n.ID, Data: n.Value}}
+		if n.Answer != nil {
+			writes = append(writes, checkpoint.Write{Data: n.Answer})
+		}
+		records, err := p.writes(ctx, writes)
+		if err != nil {
+			return nil, err
+		}
+		r := nestedRecord{Namespace: n.Namespace, Node: n.Node, Question: records[0]}
+		if n.Answer != nil {
+			r.Answer = &records[1]
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
 // unpacker is the inverse of packer.
 type unpacker struct {
 	tx      *txn
@@ -137,6 +167,26 @@ func (u *unpacker) tasks(ctx context.Context, rs []taskRecord) ([]checkpoint.Tas
 			return nil, err
 		}
 		out = append(out, checkpoint.Task{ID: r.ID, Node: r.Node, Send: r.Send, Private: private})
+	}
+	return out, nil
+}
+
+func (u *unpacker) nested(ctx context.Context, rs []nestedRecord) ([]checkpoint.Nested, error) {
+	var out []checkpoint.Nested
+	for _, r := range rs {
+		records := []writeRecord{r.Question}
+		if r.Answer != nil {
+			records = append(records, *r.Answer)
+		}
+		writes, err := u.writes(ctx, records)
+		if err != nil {
+			return nil, err
+		}
+		n := checkpoint.Nested{Namespace: r.Namespace, Node: r.Node, Interrupt: checkpoint.Interrupt{ID: writes[0].Channel, Value: writes[0].Data}}
+		if r.Answer != nil {
+			n.Answer = writes[1].Data
+		}
+		out = append(out, n)
 	}
 	return out, nil
 }

@@ -192,7 +192,7 @@ func (s *Saver) SaveResults(ctx context.Context, set checkpoint.ResultSet) error
 
 func (t *txn) putResult(ctx context.Context, thread int64, namespace string, seq int64, res checkpoint.Result) (grown int64, err error) {
 	p := packer{tx: t, thread: thread}
-	r := resultRecord{Node: res.Node, Done: res.Done, Error: res.Error}
+	r := resultRecord{Node: res.Node, Done: res.Done, Error: res.Error, Handled: res.Handled}
 	if r.Writes, err = p.writes(ctx, res.Writes); err != nil {
 		return 0, err
 	}
@@ -214,6 +214,9 @@ func (t *txn) putResult(ctx context.Context, thread int64, namespace string, seq
 		return 0, err
 	}
 	if r.Answers, err = p.writes(ctx, answers); err != nil {
+		return 0, err
+	}
+	if r.Nested, err = p.nested(ctx, res.Nested); err != nil {
 		return 0, err
 	}
 	r.Blobs = p.blobs
