@@ -24,12 +24,9 @@ type channelChange struct {
 // merge folds the writes of a superstep, given in merge order, into cells and returns the new cells and what changed, in
 // order of declaration. It doesn't change cells. Values of one-step channels that aren't written go.
 func (sc *schema) merge(cells []cell, all []nodeWrites, step int) ([]cell, []channelChange, error) {
-	perChannel := make([][]Write, len(sc.channels))
-	for _, nw := range all {
-		for _, w := range nw.writes {
-			i := sc.index[w.ch.Name()]
-			perChannel[i] = append(perChannel[i], w)
-		}
+	perChannel, err := sc.sort(all, step)
+	if err != nil {
+		return nil, nil, err
 	}
 	next := make([]cell, len(cells))
 	copy(next, cells)
@@ -51,9 +48,37 @@ func (sc *schema) merge(cells []cell, all []nodeWrites, step int) ([]cell, []cha
 			return nil, nil, &ReducerError{Graph: sc.graph, Channel: c.Name(), Nodes: writers(all, c), Step: step, Err: err}
 		}
 		next[i] = merged
-		changes = append(changes, channelChange{index: i, change: ch})
+		if !c.spec().untracked {
+			changes = append(changes, channelChange{index: i, change: ch})
+		}
 	}
 	return next, changes, nil
+}
+
+// sort returns the writes that count, by channel: when a task replaces what a channel has, those of the other tasks don't.
+func (sc *schema) sort(all []nodeWrites, step int) ([][]Write, error) {
+	perChannel := make([][]Write, len(sc.channels))
+	var replacer map[int]int // channel → index of the task that replaces its value
+	for n, nw := range all {
+		for _, w := range nw.writes {
+			i := sc.index[w.ch.Name()]
+			by, replaced := replacer[i]
+			switch {
+			case replaced && by != n && w.op == opReplace:
+				return nil, &ConflictError{Graph: sc.graph, Channel: w.ch.Name(), Nodes: []string{all[by].node, nw.node}, Step: step, Replace: true}
+			case replaced && by != n:
+				continue
+			case w.op == opReplace:
+				if replacer == nil {
+					replacer = map[int]int{}
+				}
+				replacer[i] = n
+				perChannel[i] = nil
+			}
+			perChannel[i] = append(perChannel[i], w)
+		}
+	}
+	return perChannel, nil
 }
 
 func mergeSafely(c Channel, old cell, ws []Write) (merged cell, ch change, err error) {
@@ -93,14 +118,17 @@ func (sc *schema) check(u Update, node string, step int) error {
 	return nil
 }
 
-// encodeWrites encodes writes for a saver. It leaves the encoded bytes in ws, so that storing the merged value doesn't have
-// to encode it again.
+// encodeWrites encodes writes for a saver, but for those to untracked channels. It leaves the encoded bytes in ws, so that
+// storing the merged value doesn't have to encode it again.
 func encodeWrites(ws []Write) ([]checkpoint.Write, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	out := make([]checkpoint.Write, len(ws))
+	out := make([]checkpoint.Write, 0, len(ws))
 	for i := range ws {
+		if ws[i].ch.spec().untracked {
+			continue
+		}
 		if ws[i].data == nil {
 			data, err := ws[i].ch.encode(ws[i].value)
 			if err != nil {
@@ -108,7 +136,7 @@ func encodeWrites(ws []Write) ([]checkpoint.Write, error) {
 			}
 			ws[i].data = data
 		}
-		out[i] = checkpoint.Write{Channel: ws[i].ch.Name(), Op: string(ws[i].op), Data: ws[i].data}
+		out = append(out, checkpoint.Write{Channel: ws[i].ch.Name(), Op: string(ws[i].op), Data: ws[i].data})
 	}
 	return out, nil
 }

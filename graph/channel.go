@@ -7,7 +7,7 @@ import (
 )
 
 // Channel is one named, typed slot of a graph's state. Its kind decides how the writes of a superstep are merged:
-// see [Value], [Append], [Reduced] and [Ephemeral]. A channel is a description: it holds no value, is immutable, may be
+// see [Value], [Append], [Reduced], [Ephemeral], [AnyValue], [Topic] and [Untracked]. A channel is a description: it holds no value, is immutable, may be
 // a package-level variable, and may be part of several graphs.
 type Channel interface {
 	Name() string
@@ -33,16 +33,38 @@ const (
 	kindAppend    = "append"
 	kindReduced   = "reduced"
 	kindEphemeral = "ephemeral"
+	kindAnyValue  = "any value"
+	kindTopic     = "topic"
+	kindUntracked = "untracked"
 )
 
 type channelSpec struct {
-	name     string
-	kind     string
-	typeName string
-	codec    Codec
-	single   bool // a second write in one superstep is a conflict
-	oneStep  bool // the value lives for the superstep after the write
+	name      string
+	kind      string
+	typ       reflect.Type // of the value
+	codec     Codec
+	single    bool // a second write in one superstep is a conflict
+	oneStep   bool // the value lives for the superstep after the write
+	untracked bool // never stored
+	hidden    bool // of the graph's own bookkeeping: users don't see it
 }
+
+// takes returns the op of a write that hands a whole value to the channel: one to merge with what is there, or to put in its
+// place.
+func (s *channelSpec) takes(replace bool) op {
+	switch {
+	case s.kind == kindReduced && !replace:
+		return opMerge
+	case s.kind == kindAppend && !replace, s.kind == kindTopic:
+		return opAdd
+	case s.kind == kindReduced, s.kind == kindAppend:
+		return opReplace
+	}
+	return opSet
+}
+
+// folds reports whether writes are added to what the channel has.
+func (s *channelSpec) folds() bool { return s.kind == kindAppend || s.kind == kindReduced }
 
 // cell is the value of a channel in a state; set tells a stored zero from none.
 type cell struct {
@@ -64,7 +86,7 @@ type ChannelOption func(*channelSpec)
 func WithCodec(c Codec) ChannelOption { return func(s *channelSpec) { s.codec = c } }
 
 func newSpec[T any](name, kind string, opts []ChannelOption) channelSpec {
-	s := channelSpec{name: name, kind: kind, typeName: reflect.TypeFor[T]().String(), codec: JSON}
+	s := channelSpec{name: name, kind: kind, typ: reflect.TypeFor[T](), codec: JSON}
 	for _, opt := range opts {
 		opt(&s)
 	}
@@ -98,7 +120,7 @@ func get[P any](s State, c Channel) (P, bool) {
 	return p, true
 }
 
-// ValueChannel holds one value; a write replaces it. Make one with [Value].
+// ValueChannel holds one value; a write replaces it. Make one with [Value], [Ephemeral], [AnyValue] or [Untracked].
 type ValueChannel[T any] struct{ channelSpec }
 
 // Value returns a channel whose value is the last one written. Two writes in one superstep are a [*ConflictError]: which
@@ -106,6 +128,31 @@ type ValueChannel[T any] struct{ channelSpec }
 func Value[T any](name string, opts ...ChannelOption) *ValueChannel[T] {
 	s := newSpec[T](name, kindValue, opts)
 	s.single = true
+	return &ValueChannel[T]{s}
+}
+
+// Ephemeral returns a channel whose value is seen in the superstep after the write and is gone after that. Two writes in
+// one superstep are a [*ConflictError].
+func Ephemeral[T any](name string, opts ...ChannelOption) *ValueChannel[T] {
+	s := newSpec[T](name, kindEphemeral, opts)
+	s.single, s.oneStep = true, true
+	return &ValueChannel[T]{s}
+}
+
+// AnyValue returns a channel like [Ephemeral] that takes several writes in one superstep, of which the last in task order
+// wins: for tasks that all write the same.
+func AnyValue[T any](name string, opts ...ChannelOption) *ValueChannel[T] {
+	s := newSpec[T](name, kindAnyValue, opts)
+	s.oneStep = true
+	return &ValueChannel[T]{s}
+}
+
+// Untracked returns a channel like [Value] that is never stored: for what can be had again and mustn't or can't be written
+// down, such as a connection. A thread that is continued begins without its value, and so does a task's result that is
+// taken from an earlier run.
+func Untracked[T any](name string, opts ...ChannelOption) *ValueChannel[T] {
+	s := newSpec[T](name, kindUntracked, opts)
+	s.single, s.untracked = true, true
 	return &ValueChannel[T]{s}
 }
 
@@ -149,50 +196,21 @@ func lastWrite(writes []Write) (cell, change) {
 	return cell{v: w.value, set: true}, change{payload: w.value, data: w.data}
 }
 
-// EphemeralChannel holds a value for one superstep. Make one with [Ephemeral].
-type EphemeralChannel[T any] struct{ channelSpec }
-
-// Ephemeral returns a channel whose value is seen in the superstep after the write and is gone after that. Two writes in
-// one superstep are a [*ConflictError].
-func Ephemeral[T any](name string, opts ...ChannelOption) *EphemeralChannel[T] {
-	s := newSpec[T](name, kindEphemeral, opts)
-	s.single, s.oneStep = true, true
-	return &EphemeralChannel[T]{s}
-}
-
-// Name returns the channel's name.
-func (c *EphemeralChannel[T]) Name() string { return c.name }
-
-// Get is like [ValueChannel.Get].
-func (c *EphemeralChannel[T]) Get(s State) T { v, _ := get[T](s, c); return v }
-
-// Lookup is Get and whether there is a value.
-func (c *EphemeralChannel[T]) Lookup(s State) (T, bool) { return get[T](s, c) }
-
-// Set returns a write of the value for the next superstep. The graph owns v from then on.
-func (c *EphemeralChannel[T]) Set(v T) Write { return Write{ch: c, op: opSet, value: v} }
-
-func (c *EphemeralChannel[T]) spec() *channelSpec { return &c.channelSpec }
-
-func (c *EphemeralChannel[T]) merge(_ cell, writes []Write, _ bool) (cell, change) {
-	return lastWrite(writes)
-}
-
-func (c *EphemeralChannel[T]) encode(p any) ([]byte, error) {
-	return encodePayload[T](&c.channelSpec, p)
-}
-func (c *EphemeralChannel[T]) decode(data []byte) (any, error) {
-	return decodePayload[T](&c.channelSpec, data)
-}
-func (c *EphemeralChannel[T]) join(_, later any) any { return later }
-
-// AppendChannel holds a list that grows. Make one with [Append].
+// AppendChannel holds a list that writes add to. Make one with [Append] or [Topic].
 type AppendChannel[T any] struct{ channelSpec }
 
 // Append returns a channel whose value is a list to which every write adds items, in task order. A saver stores the new
 // items only, so a list that grows over n supersteps costs n items, not n².
 func Append[T any](name string, opts ...ChannelOption) *AppendChannel[T] {
 	return &AppendChannel[T]{newSpec[[]T](name, kindAppend, opts)}
+}
+
+// Topic returns a channel whose value is the list of the items that were written in one superstep, in task order. It is
+// seen in the superstep after that and is gone then.
+func Topic[T any](name string, opts ...ChannelOption) *AppendChannel[T] {
+	s := newSpec[[]T](name, kindTopic, opts)
+	s.oneStep = true
+	return &AppendChannel[T]{s}
 }
 
 // Name returns the channel's name.
@@ -213,7 +231,8 @@ func (c *AppendChannel[T]) Add(items ...T) Write {
 	return Write{ch: c, op: opAdd, value: slices.Clone(items)}
 }
 
-// Replace returns a write that puts items in place of the whole list; later writes of the superstep append to them.
+// Replace returns a write that puts items in place of the whole list. Of the same superstep only what the same update adds
+// after it counts: writes of other tasks are dropped, and a second Replace by another task is a [*ConflictError].
 func (c *AppendChannel[T]) Replace(items []T) Write {
 	return Write{ch: c, op: opReplace, value: slices.Clone(items)}
 }
@@ -234,10 +253,13 @@ func (c *AppendChannel[T]) spec() *channelSpec { return &c.channelSpec }
 
 func (c *AppendChannel[T]) merge(old cell, writes []Write, shared bool) (cell, change) {
 	list, _ := old.v.([]T)
+	if c.oneStep {
+		list = nil
+	}
 	if shared {
 		list = slices.Clip(list)
 	}
-	start, delta := len(list), true
+	start, delta := len(list), !c.oneStep
 	for _, w := range writes {
 		items, _ := w.value.([]T)
 		if w.op == opReplace {
@@ -288,7 +310,8 @@ func (c *ReducedChannel[T]) Lookup(s State) (T, bool) { return get[T](s, c) }
 // Merge returns a write that is folded into the value.
 func (c *ReducedChannel[T]) Merge(v T) Write { return Write{ch: c, op: opMerge, value: v} }
 
-// Replace returns a write that puts v in place of the value; later writes of the superstep are folded into it.
+// Replace returns a write that puts v in place of the value. Of the same superstep only what the same update merges after
+// it counts: writes of other tasks are dropped, and a second Replace by another task is a [*ConflictError].
 func (c *ReducedChannel[T]) Replace(v T) Write { return Write{ch: c, op: opReplace, value: v} }
 
 func (c *ReducedChannel[T]) spec() *channelSpec { return &c.channelSpec }
@@ -316,7 +339,7 @@ func (c *ReducedChannel[T]) join(_, later any) any { return later }
 func (s *channelSpec) check() error {
 	switch {
 	case s.name == "":
-		return fmt.Errorf("a channel of type %s has no name", s.typeName)
+		return fmt.Errorf("a channel of type %s has no name", s.typ)
 	case s.codec == nil:
 		return fmt.Errorf("channel %q has no codec", s.name)
 	}

@@ -65,15 +65,21 @@ func (e *ReducerError) Error() string {
 
 func (e *ReducerError) Unwrap() error { return e.Err }
 
-// ConflictError says that a channel which takes one write a superstep got several.
+// ConflictError says that a channel which takes one write a superstep got several, or that several tasks replaced the value
+// of one.
 type ConflictError struct {
 	Graph   string
 	Channel string
 	Nodes   []string // the writers, in merge order
 	Step    int
+	Replace bool // they replaced the value
 }
 
 func (e *ConflictError) Error() string {
+	if e.Replace {
+		return fmt.Sprintf("the value of channel %q of graph %q was replaced more than once in step %d, by %s; only one task a superstep may do that",
+			e.Channel, e.Graph, e.Step, quoteAll(e.Nodes))
+	}
 	return fmt.Sprintf("channel %q of graph %q was written %d times in step %d, by %s; it takes one write a superstep: use Append or Reduced to keep several",
 		e.Channel, e.Graph, len(e.Nodes), e.Step, quoteAll(e.Nodes))
 }

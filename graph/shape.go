@@ -20,7 +20,7 @@ func (b *Builder) shapeText() string {
 	section(func() {
 		for _, c := range b.channels {
 			s := c.spec()
-			lines = append(lines, fmt.Sprintf("channel %q: %s of %s", s.name, s.kind, s.typeName))
+			lines = append(lines, fmt.Sprintf("channel %q: %s of %s", s.name, s.kind, s.typ))
 		}
 	})
 	section(func() {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"fmt"
 )
 
 // State is a read-only view of a graph's channels at one moment. It stays valid and unchanged however long it is kept, and
@@ -11,13 +12,49 @@ type State struct {
 	cells  []cell
 	own    []Write // writes laid over cells; only a branch sees any
 	shared []cell  // the thread's state when cells is a private input
+	only   mask    // the others appear to have no value
 }
 
-// schema is the ordered set of a graph's channels.
+// mask is a set of channels by index; nil stands for all.
+type mask []bool
+
+func (m mask) hides(i int) bool { return m != nil && !m[i] }
+
+// schema is the ordered set of a graph's channels. The last is hidden; see [Graph.forward].
 type schema struct {
 	graph    string
 	channels []Channel
 	index    map[string]int
+}
+
+// mask returns the set of these channels, nil for none. It reports those that the graph doesn't have.
+func (sc *schema) mask(channels []Channel, what string) (mask, []error) {
+	if len(channels) == 0 {
+		return nil, nil
+	}
+	var errs []error
+	m := make(mask, len(sc.channels))
+	for _, c := range channels {
+		if c == nil {
+			errs = append(errs, fmt.Errorf("%s names a nil channel", what))
+		} else if i := sc.find(c); i < 0 {
+			errs = append(errs, fmt.Errorf("%s: %w", what, sc.unknownChannel(c, "", 0)))
+		} else {
+			m[i] = true
+		}
+	}
+	return m, errs
+}
+
+// in returns the names of the channels of m.
+func (sc *schema) in(m mask) []string {
+	var names []string
+	for i, c := range sc.channels {
+		if !c.spec().hidden && !m.hides(i) {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // find returns the place of c, or -1 when c isn't one of the channels.
@@ -29,13 +66,7 @@ func (sc *schema) find(c Channel) int {
 	return i
 }
 
-func (sc *schema) names() []string {
-	names := make([]string, len(sc.channels))
-	for i, c := range sc.channels {
-		names[i] = c.Name()
-	}
-	return names
-}
+func (sc *schema) names() []string { return sc.in(nil) }
 
 func (s State) cell(c Channel) cell {
 	if s.schema == nil {
@@ -44,6 +75,9 @@ func (s State) cell(c Channel) cell {
 	i := s.schema.find(c)
 	if i < 0 {
 		panic(s.schema.unknownChannel(c, "", 0))
+	}
+	if s.only.hides(i) {
+		return cell{}
 	}
 	cl := s.cells[i]
 	if len(s.own) > 0 {
@@ -71,7 +105,7 @@ func (s State) Channels() []string {
 		return names
 	}
 	for _, c := range s.schema.channels {
-		if s.cell(c).set {
+		if !c.spec().hidden && s.cell(c).set {
 			names = append(names, c.Name())
 		}
 	}
@@ -96,7 +130,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	}
 	for _, c := range s.schema.channels {
 		cl := s.cell(c)
-		if !cl.set {
+		if !cl.set || c.spec().hidden {
 			continue
 		}
 		data, err := c.encode(cl.v)
