@@ -9,6 +9,10 @@ var rules = []rule{
 	{"graph/checkpoint", nil, "a saver is written against these types alone, also outside this module"},
 	{"graph/checkpoint/savertest", []string{"graph/checkpoint"}, "the conformance suite serves savers that know nothing but the interface"},
 	{"graph/checkpoint/sqlite", []string{"graph/checkpoint", "internal/sqlitedb"}, "the saver stores what the graph gives it and does not run graphs"},
+	{"graph/store/fulltext", nil, "cutting text into tokens is a leaf that every store can share"},
+	{"graph/store", []string{"graph/store/fulltext"}, "a store is written against these types alone, also outside this module"},
+	{"graph/store/storetest", []string{"graph/store"}, "the conformance suite serves stores that know nothing but the interface"},
+	{"graph/store/sqlite", []string{"graph/store", "graph/store/fulltext", "internal/sqlitedb"}, "the store keeps items and knows no graphs"},
 	{"graph", []string{"graph/checkpoint"}, "the graph library is used without the agent and with any saver"},
 
 	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
