@@ -41,6 +41,10 @@ type Options struct {
 	// Migrations holds files named NNNNN_name.sql in goose's form ("-- +goose Up", "-- +goose Down") at its root. They are
 	// applied in order; a database that has more of them is refused with [ErrNewer].
 	Migrations fs.FS
+
+	// VersionTable is the table that records which migrations were applied, default goose's own. Each set of migrations that
+	// shares a file with another needs one.
+	VersionTable string
 }
 
 func (o Options) withDefaults() Options {
@@ -52,6 +56,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Readers == 0 {
 		o.Readers = 4
+	}
+	if o.VersionTable == "" {
+		o.VersionTable = goose.DefaultTablename
 	}
 	return o
 }
@@ -171,7 +178,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if db.opts.Migrations == nil {
 		return nil
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.Write, db.opts.Migrations)
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.Write, db.opts.Migrations, goose.WithTableName(db.opts.VersionTable))
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,38 @@ func TestOpenAtOnce(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 }
 
+func TestTwoSetsOfMigrationsInOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	others := fstest.MapFS{
+		"00001_others.sql": {Data: []byte("-- +goose Up\nCREATE TABLE others (id INTEGER PRIMARY KEY);\n")},
+		"00002_more.sql":   {Data: []byte("-- +goose Up\nCREATE TABLE more (id INTEGER PRIMARY KEY);\n")},
+	}
+	sets := []sqlitedb.Options{{Migrations: migrations}, {Migrations: others, VersionTable: "others_version"}}
+	var wg sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wg.Go(func() {
+			db, err := sqlitedb.Open(context.Background(), path, sets[i%2])
+			if err == nil {
+				err = db.Close()
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	for _, opts := range sets {
+		db := open(t, path, opts)
+		for _, table := range []string{"items", "others", "more"} {
+			_, err := db.Read.ExecContext(t.Context(), "SELECT count(*) FROM "+table)
+			require.NoError(t, err)
+		}
+	}
+	_, err := sqlitedb.Open(t.Context(), path, sqlitedb.Options{Migrations: migrations, VersionTable: "others_version"})
+	require.ErrorIs(t, err, sqlitedb.ErrNewer, "each set has its own version")
+}
+
 func TestTxRollsBack(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlitedb.Options{Migrations: migrations})
