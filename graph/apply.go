@@ -108,7 +108,7 @@ func writers(all []nodeWrites, c Channel) []string {
 func (sc *schema) check(u Update, node string, step int) error {
 	for _, w := range u {
 		switch {
-		case w.op == opGoto:
+		case w.op.control():
 		case w.ch == nil:
 			return errors.New("the update contains an empty Write; make writes with the methods of a channel")
 		case sc.find(w.ch) < 0:

@@ -27,15 +27,28 @@ type Builder struct {
 	edges    []edge
 	joins    []join
 	branches []*branch
+	inputs   []Channel
+	outputs  []Channel
+	defaults []NodeOption
 }
 
 type nodeDef struct {
 	name         string
 	fn           NodeFunc
-	retry        *RetryPolicy
+	child        *Graph // of a subgraph node
+	returnAll    bool
+	retry        []RetryPolicy
 	timeout      time.Duration
+	idleTimeout  time.Duration
+	cache        *CachePolicy
+	onError      ErrorHandler
 	deferred     bool
+	reads        []Channel
 	destinations []string
+
+	// Filled in by Compile.
+	shared  []sharedChannel // of a subgraph node
+	visible mask            // of reads
 }
 
 type edge struct{ from, to string }
@@ -58,11 +71,34 @@ func New(name string, channels ...Channel) *Builder {
 
 // Node adds a node.
 func (b *Builder) Node(name string, fn NodeFunc, opts ...NodeOption) *Builder {
-	n := &nodeDef{name: name, fn: fn}
-	for _, opt := range opts {
+	return b.add(&nodeDef{name: name, fn: fn}, opts)
+}
+
+func (b *Builder) add(n *nodeDef, opts []NodeOption) *Builder {
+	for _, opt := range slices.Concat(b.defaults, opts) {
 		opt(n)
 	}
 	b.nodes = append(b.nodes, n)
+	return b
+}
+
+// Defaults sets options for the nodes that are added after it; a node's own options come on top.
+func (b *Builder) Defaults(opts ...NodeOption) *Builder {
+	b.defaults = slices.Clone(opts)
+	return b
+}
+
+// Input names the channels that the input of a run may write to, all if it isn't called. For a subgraph these are the
+// channels that it takes over from the graph above it.
+func (b *Builder) Input(channels ...Channel) *Builder {
+	b.inputs = slices.Clone(channels)
+	return b
+}
+
+// Output names the channels of the state that [Graph.Invoke] and [Graph.Call] return, all if it isn't called. For a subgraph
+// these are the channels that it hands back to the graph above it.
+func (b *Builder) Output(channels ...Channel) *Builder {
+	b.outputs = slices.Clone(channels)
 	return b
 }
 
@@ -94,6 +130,9 @@ type Graph struct {
 	name      string
 	opts      Options
 	schema    *schema
+	forward   *AppendChannel[Write] // hidden: what a subgraph hands back
+	inputs    mask
+	outputs   mask
 	nodes     map[string]*nodeDef
 	nodeOrder []string // declaration order
 	topo      *topology
@@ -119,6 +158,8 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 	}
 	errs := []error{opts.validate()}
 	errs = append(errs, b.checkChannels(g.schema)...)
+	g.addForward()
+	errs = append(errs, b.checkSchemas(g)...)
 	errs = append(errs, b.checkNodes(g)...)
 	errs = append(errs, b.checkWiring(g)...)
 	for _, n := range slices.Concat(opts.InterruptBefore, opts.InterruptAfter) {

@@ -20,6 +20,10 @@ func (b *Builder) checkChannels(sc *schema) []error {
 		if err := c.spec().check(); err != nil {
 			errs = append(errs, err)
 		}
+		if c.Name() == forwardName {
+			errs = append(errs, fmt.Errorf("channel name %q is reserved", forwardName))
+			continue
+		}
 		if r, ok := c.(interface{ checkReduce() error }); ok {
 			if err := r.checkReduce(); err != nil {
 				errs = append(errs, err)
@@ -41,34 +45,81 @@ func (c *ReducedChannel[T]) checkReduce() error {
 	return nil
 }
 
+func (b *Builder) checkSchemas(g *Graph) []error {
+	var in, out []error
+	g.inputs, in = g.schema.mask(b.inputs, "the input")
+	g.outputs, out = g.schema.mask(b.outputs, "the output")
+	return slices.Concat(in, out)
+}
+
 func (b *Builder) checkNodes(g *Graph) []error {
 	var errs []error
-	for _, n := range b.nodes {
-		switch {
-		case n.name == "":
-			errs = append(errs, errors.New("a node has no name"))
-			continue
-		case n.name == Start || n.name == End:
-			errs = append(errs, fmt.Errorf("node name %q is reserved", n.name))
-			continue
-		case n.name == "*":
-			errs = append(errs, errors.New(`node name "*" is reserved: breakpoints use it for all nodes`))
-			continue
-		case g.nodes[n.name] != nil:
-			errs = append(errs, fmt.Errorf("node %q is declared twice", n.name))
+	for _, def := range b.nodes {
+		n := *def // a compiled graph doesn't follow its builder
+		if err := checkNodeName(g, n.name); err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		if n.fn == nil {
-			errs = append(errs, fmt.Errorf("node %q has no function", n.name))
+		errs = append(errs, n.check()...)
+		var unknown []error
+		n.visible, unknown = g.schema.mask(n.reads, fmt.Sprintf("node %q reads", n.name))
+		errs = append(errs, unknown...)
+		if n.child != nil {
+			errs = append(errs, n.link(g)...)
 		}
-		if n.timeout < 0 {
-			errs = append(errs, fmt.Errorf("node %q has the negative timeout %v", n.name, n.timeout))
+		if n.cache != nil && g.opts.Cache == nil {
+			errs = append(errs, fmt.Errorf("node %q has a cache policy, but Options.Cache is nil", n.name))
 		}
-		if n.retry != nil && n.retry.MaxAttempts < 1 {
-			errs = append(errs, fmt.Errorf("node %q has %d attempts; at least 1 is needed", n.name, n.retry.MaxAttempts))
-		}
-		g.nodes[n.name] = n
+		g.nodes[n.name] = &n
 		g.nodeOrder = append(g.nodeOrder, n.name)
+	}
+	return errs
+}
+
+func checkNodeName(g *Graph, name string) error {
+	switch {
+	case name == "":
+		return errors.New("a node has no name")
+	case name == Start || name == End || name == AsInput || name == AsCopy:
+		return fmt.Errorf("node name %q is reserved", name)
+	case name == "*":
+		return errors.New(`node name "*" is reserved: breakpoints use it for all nodes`)
+	case strings.ContainsAny(name, namespaceSeparator+taskSeparator):
+		return fmt.Errorf("node name %q contains %q or %q, which separate the parts of namespaces", name, namespaceSeparator, taskSeparator)
+	case g.nodes[name] != nil:
+		return fmt.Errorf("node %q is declared twice", name)
+	}
+	return nil
+}
+
+// check reports mistakes in the options of a node.
+func (n *nodeDef) check() []error {
+	var errs []error
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("node %q "+format, append([]any{n.name}, args...)...))
+	}
+	if n.fn == nil && n.child == nil {
+		fail("has no function")
+	}
+	if n.timeout < 0 {
+		fail("has the negative timeout %v", n.timeout)
+	}
+	if n.idleTimeout < 0 {
+		fail("has the negative idle timeout %v", n.idleTimeout)
+	}
+	for _, p := range n.retry {
+		if p.MaxAttempts < 1 {
+			fail("has %d attempts; at least 1 is needed", p.MaxAttempts)
+		}
+		if p.Jitter < 0 || p.Jitter > 1 {
+			fail("has a jitter of %v; it is a share from 0 to 1", p.Jitter)
+		}
+		if p.Factor < 0 || p.Max < 0 {
+			fail("has a retry policy with a negative factor or pause")
+		}
+	}
+	if n.cache != nil && n.cache.TTL < 0 {
+		fail("has a cache with the negative TTL %v", n.cache.TTL)
 	}
 	return errs
 }

@@ -23,5 +23,5 @@
 // that name graph, node and step, and leave the thread at its last boundary.
 //
 // Deciding what is due and merging writes are pure functions (plan.go, apply.go); one goroutine per run, the caller's, owns
-// all of the run's state (run.go, execute.go) and nodes reach it through an inbox; store.go talks to the saver.
+// all of the run's state (run.go, execute.go) and nodes reach it through an inbox; recorder.go talks to the saver.
 package graph

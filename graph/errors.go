@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
@@ -19,6 +21,9 @@ var (
 	ErrNoSaver         = errors.New("graph: the graph has no saver")
 	ErrNoThread        = errors.New("graph: no thread given")
 	ErrStuck           = errors.New("graph: a node ignored its cancellation")
+	ErrDrained         = errors.New("graph: the run was drained")
+	ErrNoParent        = errors.New("graph: there is no graph above this one")
+	ErrTimeout         = errors.New("graph: a node took too long")
 )
 
 // NodeError is a failure of a node or of one of its branches.
@@ -34,6 +39,27 @@ func (e *NodeError) Error() string {
 }
 
 func (e *NodeError) Unwrap() error { return e.Err }
+
+// TimeoutError says that an attempt of a node took too long. It is [ErrTimeout] and [context.DeadlineExceeded].
+type TimeoutError struct {
+	After time.Duration
+	Idle  bool  // without progress for that long
+	Err   error // what the node returned when its context ended, [ErrStuck] if it didn't
+}
+
+func (e *TimeoutError) Error() string {
+	what := "timed out after"
+	if e.Idle {
+		what = "showed no progress for"
+	}
+	return fmt.Sprintf("%s %v: %v", what, e.After, e.Err)
+}
+
+func (e *TimeoutError) Unwrap() error { return e.Err }
+
+func (e *TimeoutError) Is(target error) bool {
+	return target == ErrTimeout || target == context.DeadlineExceeded
+}
 
 // PanicError is a panic of user code: a node, a branch or a reducer.
 type PanicError struct {
@@ -91,12 +117,16 @@ type UnknownChannelError struct {
 	Node    string   // that wrote to it, when known
 	Step    int      // of that write
 	Known   []string // the graph's channels
+	Input   bool     // the graph has it, but the input may only write to Known
 }
 
 func (e *UnknownChannelError) Error() string {
 	who := ""
 	if e.Node != "" {
 		who = fmt.Sprintf(" (node %q, step %d)", e.Node, e.Step)
+	}
+	if e.Input {
+		return fmt.Sprintf("the input of graph %q has no channel %q; it may write to %s", e.Graph, e.Channel, quoteAll(e.Known))
 	}
 	for _, k := range e.Known {
 		if k == e.Channel {
@@ -180,6 +210,9 @@ type InterruptedError struct {
 }
 
 func (e *InterruptedError) Error() string {
+	if len(e.Questions) == 0 && len(e.Next) == 0 {
+		return "interrupted after the last node"
+	}
 	if len(e.Questions) == 0 {
 		return fmt.Sprintf("interrupted before %s", quoteAll(e.Next))
 	}

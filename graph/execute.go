@@ -15,9 +15,13 @@ type inbox struct {
 	signal   chan struct{} // has an item when messages may have one
 }
 
+// message is an event of a subgraph, something that a task told, or with done the end of the task t.
 type message struct {
-	t      *task
+	event  *Event
+	calls  *taskCalls
 	custom any
+	text   *Message
+	t      *task
 	done   bool
 }
 
@@ -45,8 +49,9 @@ func (r *run) superstep(ctx context.Context) error {
 	for _, t := range r.pos.tasks {
 		r.emit(Event{Mode: Tasks, Step: r.pos.step(), Node: t.node, Task: t.id, Phase: TaskBegin, Input: t.state})
 	}
+	r.recall(ctx)
 	for _, t := range r.pos.tasks {
-		if t.cached {
+		if t.cached || t.recall {
 			r.emit(Event{Mode: Updates, Step: r.pos.step(), Node: t.node, Task: t.id, Update: t.update, Cached: true})
 		}
 	}
@@ -56,7 +61,7 @@ func (r *run) superstep(ctx context.Context) error {
 	for _, t := range r.pos.tasks {
 		switch {
 		case t.cached:
-		case t.done: // its input was bad
+		case t.done: // its input was bad, or its result is known
 			x.finished(t)
 		default:
 			x.queue = append(x.queue, t)
@@ -66,36 +71,51 @@ func (r *run) superstep(ctx context.Context) error {
 	if err := r.outcome(ctx, x); err != nil {
 		return err
 	}
+	wrote := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return len(t.update.writes()) > 0 })
 	if err := r.advance(ctx); err != nil {
 		return err
 	}
-	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
+	if wrote {
+		r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
+	}
 	return nil
 }
 
 // prepare gives the tasks of the position their states.
 func (r *run) prepare() {
 	var fx *effects
-	if r.store != nil {
-		fx = r.store.effects(r.cfg, r.pos.info.Seq)
+	if r.recorder != nil {
+		fx = r.recorder.effects(r.scope.cfg, r.pos.info.Seq)
 	}
 	for _, t := range r.pos.tasks {
 		t.state = r.pos.state(r.g)
-		t.calls = &taskCalls{node: t.node, id: t.id, step: r.pos.step(), effects: fx,
-			asked: slices.Clone(t.stored.Interrupts), answers: slices.Clone(t.stored.Answers)}
-		if r.cfg.modes[Custom] {
-			t.calls.emit = func(v any) { r.inbox.put(message{t: t, custom: v}) }
+		t.calls = &taskCalls{node: t.node, id: t.id, step: r.pos.step(), send: t.send, private: t.input, scope: r.scope, effects: fx,
+			known: t.stored.Nested, asked: slices.Clone(t.stored.Interrupts), answers: slices.Clone(t.stored.Answers)}
+		if t.def != nil {
+			t.state.only = t.def.visible
+			if t.def.idleTimeout > 0 {
+				t.calls.beats = make(chan struct{}, 1)
+			}
 		}
-		if !t.send {
-			continue
+		if r.recorder == nil && r.scope.above != nil {
+			t.calls.inherit()
 		}
-		empty := make([]cell, len(r.pos.cells))
-		private, _, err := r.g.schema.merge(empty, []nodeWrites{{t.node, t.input.writes()}}, r.pos.step())
-		t.state = State{schema: r.g.schema, cells: private, shared: r.pos.cells}
-		if err != nil {
-			t.err, t.done = err, true
+		if t.send && !t.cached {
+			t.err = r.prepareSend(t)
+			t.done = t.err != nil
 		}
 	}
+}
+
+// prepareSend gives a task its private input.
+func (r *run) prepareSend(t *task) error {
+	sc, shared := r.g.schema, r.pos.cells
+	if t.def.child != nil {
+		sc, shared = t.def.child.schema, nil
+	}
+	private, _, err := sc.merge(make([]cell, len(sc.channels)), []nodeWrites{{t.node, t.input.writes()}}, r.pos.step())
+	t.state = State{schema: sc, cells: private, shared: shared}
+	return err
 }
 
 // execution is the running part of a superstep. The run's goroutine owns it.
@@ -168,22 +188,29 @@ func (x *execution) giveUp() {
 }
 
 func (x *execution) handle(m message) {
-	if !m.done {
-		x.r.emit(Event{Mode: Custom, Step: x.r.pos.step(), Node: m.t.node, Task: m.t.id, Custom: m.custom})
-		return
+	r := x.r
+	switch {
+	case m.event != nil:
+		r.pass(*m.event)
+	case m.done:
+		x.running--
+		m.t.done = true
+		m.t.calls.close() // goroutines it left behind may have no effects
+		x.finished(m.t)
+	case m.text != nil:
+		r.emit(Event{Mode: Messages, Step: m.calls.step, Node: m.calls.node, Task: m.calls.id, Message: *m.text})
+	default:
+		r.emit(Event{Mode: Custom, Step: m.calls.step, Node: m.calls.node, Task: m.calls.id, Custom: m.custom})
 	}
-	x.running--
-	m.t.done = true
-	m.t.calls.close() // goroutines it left behind may have no effects
-	x.finished(m.t)
 }
 
 // finished records the end of a task and tells the consumer and the store.
 func (x *execution) finished(t *task) {
 	r := x.r
 	cut := t.err != nil && (x.runCtx.Err() != nil || x.stop && isContextEnd(t.err))
-	if r.store != nil && !cut {
-		if err := r.store.finished(r.pos.info.Seq, t, x.running+len(x.queue) > 0); err != nil {
+	gone := errors.Is(t.err, ErrNoParent) && r.scope.above != nil // the graph goes with the task
+	if r.recorder != nil && !cut && !gone {
+		if err := r.recorder.finished(r.pos.info.Seq, t, x.running+len(x.queue) > 0); err != nil {
 			t.err = err
 		}
 	}
@@ -196,9 +223,18 @@ func (x *execution) finished(t *task) {
 		}
 		x.stop = true
 		x.cancel()
+		if gone {
+			return
+		}
 	case t.interrupted():
 		end.Questions = t.calls.questions()
+		if len(end.Questions) == 0 {
+			return // the graph below stopped at a breakpoint or was drained
+		}
 		r.emit(Event{Mode: Updates, Step: r.pos.step(), Questions: end.Questions})
+		r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g), Questions: end.Questions})
+	case t.recall:
+		return
 	default:
 		end.Update = t.update
 		r.emit(Event{Mode: Updates, Step: r.pos.step(), Node: t.node, Task: t.id, Update: t.update})
@@ -217,8 +253,8 @@ func (r *run) outcome(ctx context.Context, x *execution) error {
 		return nil
 	}
 	err := r.failure(ctx, x)
-	if r.store != nil {
-		return errors.Join(err, r.store.keep(r.pos.info.Seq, r.pos.tasks))
+	if r.recorder != nil {
+		err = errors.Join(err, r.recorder.keep(r.pos.info.Seq, r.pos.tasks))
 	}
 	return err
 }
@@ -232,14 +268,50 @@ func (r *run) failure(ctx context.Context, x *execution) error {
 	case x.failed != nil:
 		return &NodeError{Graph: r.g.name, Node: x.failed.node, Step: r.pos.step(), Err: x.failed.err}
 	}
-	stop := &InterruptedError{Thread: r.cfg.thread}
+	return r.interruption()
+}
+
+// interruption is the error of a superstep in which tasks wait for answers, or subgraphs stopped.
+func (r *run) interruption() error {
+	stop := &InterruptedError{Thread: r.scope.cfg.thread}
+	drained := false
 	for _, t := range r.pos.tasks {
-		if !t.ok() {
-			stop.Next = append(stop.Next, t.node)
+		if t.ok() {
+			continue
 		}
-		if t.interrupted() {
-			stop.Questions = append(stop.Questions, t.calls.questions()...)
-		}
+		stop.Next = append(stop.Next, t.node)
+		stop.Questions = append(stop.Questions, t.calls.questions()...)
+		drained = drained || errors.Is(t.calls.stop(), ErrDrained)
+	}
+	switch {
+	case drained:
+		return r.drained()
+	case len(stop.Questions) == 0:
+		r.stopAt(stop.Next)
+	default:
+		r.preview()
 	}
 	return stop
+}
+
+// preview shows what the finished tasks of an interrupted superstep wrote. The position stays as it is.
+func (r *run) preview() {
+	if r.scope.above != nil {
+		return
+	}
+	var writes []nodeWrites
+	for _, i := range mergeOrder(r.pos.tasks) {
+		if t := r.pos.tasks[i]; t.ok() && len(t.update.writes()) > 0 {
+			writes = append(writes, nodeWrites{t.node, t.update.writes()})
+		}
+	}
+	if len(writes) == 0 {
+		return
+	}
+	cells, _, err := r.g.schema.merge(r.pos.cells, writes, r.pos.step())
+	if err != nil {
+		return // the same error ends the superstep once all its tasks are done
+	}
+	r.seen = cells
+	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: State{schema: r.g.schema, cells: cells}})
 }

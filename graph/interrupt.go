@@ -8,9 +8,10 @@ import (
 
 // Question is an open question of a node; see [Interrupt].
 type Question struct {
-	ID    string          // the same whenever this task asks it
-	Node  string          // that asks
-	Value json.RawMessage // what the node passed to [Interrupt]
+	ID        string          // the same whenever this task asks it
+	Node      string          // that asks
+	Namespace []string        // of the subgraph that the node belongs to; see [Event.Namespace]
+	Value     json.RawMessage // what the node passed to [Interrupt]
 }
 
 // Interrupt asks a question and returns the answer to it. While there is none it returns an error that is [ErrInterrupted],

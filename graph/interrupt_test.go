@@ -203,8 +203,11 @@ func TestBreakpoints(t *testing.T) {
 		require.ErrorIs(t, err, graph.ErrInterrupted)
 		require.Equal(t, []string{"updates 2 b [b]", "updates 3  [] stopped before [c]"}, got)
 		got, err = collect(t, g, nil, th, graph.InterruptAfter("*"))
-		require.NoError(t, err, "nothing is due after the last node")
-		require.Equal(t, []string{"updates 3 c [c]"}, got)
+		require.ErrorAs(t, err, &stop, "also after the last node")
+		require.Empty(t, stop.Next)
+		require.Equal(t, []string{"updates 3 c [c]", "updates 4  [] stopped before []"}, got)
+		_, err = collect(t, g, nil, th)
+		require.ErrorIs(t, err, graph.ErrNothingToResume)
 	})
 }
 

@@ -48,6 +48,8 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		return zero, err
 	}
 	defer unlock()
+	t.beat()
+	defer t.beat()
 
 	stored, fresh, err := t.effects.begin(ctx, t, key)
 	if err != nil {

@@ -13,11 +13,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
+	"github.com/llama-agent/llama-agent/graph/store"
 )
 
 // Options configure a compiled graph. The zero value works: nothing is stored.
 type Options struct {
-	Saver checkpoint.Saver // stores runs that have a [Thread]
+	// Saver stores runs; a graph that has one needs a [Thread] for every run. A graph that runs as a subgraph uses the saver
+	// of the graph above it instead.
+	Saver checkpoint.Saver
+
+	AsSubgraph Scope // what the graph stores when it runs as a subgraph
 
 	Clock func() time.Time // default [time.Now]
 	NewID func() string    // default: version 7 UUIDs; must return a new ID each time, also to concurrent runs
@@ -29,7 +34,10 @@ type Options struct {
 	CancelGrace time.Duration
 
 	InterruptBefore []string // breakpoints: stop before these nodes; "*" means all
-	InterruptAfter  []string // breakpoints: stop after these nodes; "*" means all
+	InterruptAfter  []string // breakpoints: stop after these nodes, also when nothing follows; "*" means all
+
+	Store store.Store // what nodes get from [StoreFrom], also those of subgraphs that have none
+	Cache store.Store // keeps the results of nodes that have a [Cache]
 
 	Logger *slog.Logger // default: discards
 }
@@ -60,6 +68,9 @@ func (o Options) validate() error {
 	var errs []error
 	if o.MaxConcurrency < 0 {
 		errs = append(errs, fmt.Errorf("MaxConcurrency is %d; it must not be negative", o.MaxConcurrency))
+	}
+	if o.AsSubgraph != Inherit && o.AsSubgraph != Own && o.AsSubgraph != None {
+		errs = append(errs, fmt.Errorf("AsSubgraph is %q; it must be empty, %q or %q", o.AsSubgraph, Own, None))
 	}
 	if o.CancelGrace < 0 {
 		errs = append(errs, fmt.Errorf("CancelGrace is %v; it must not be negative", o.CancelGrace))
@@ -112,13 +123,37 @@ func (p RetryPolicy) pause(attempt int) time.Duration {
 	return time.Duration(d)
 }
 
-// Retry runs a node again when it fails. Questions and the end of the run's context are no failures.
-func Retry(p RetryPolicy) NodeOption {
-	return func(n *nodeDef) { q := p.withDefaults(); n.retry = &q }
+// Retry runs a node again when it fails. Of several policies the first whose If holds for the error decides; the attempts of
+// all count. Questions and the end of the run's context are no failures.
+func Retry(policies ...RetryPolicy) NodeOption {
+	return func(n *nodeDef) {
+		n.retry = nil
+		for _, p := range policies {
+			n.retry = append(n.retry, p.withDefaults())
+		}
+	}
 }
 
-// Timeout ends the context of each attempt of a node after d.
+// Timeout ends the context of each attempt of a node after d. The failure is a [*TimeoutError].
 func Timeout(d time.Duration) NodeOption { return func(n *nodeDef) { n.timeout = d } }
+
+// IdleTimeout ends the context of an attempt of a node that shows no progress for d. Progress is an event, a message, the
+// begin and end of an effect, any event of a subgraph that the node runs, and [Heartbeat]. The failure is a [*TimeoutError].
+func IdleTimeout(d time.Duration) NodeOption { return func(n *nodeDef) { n.idleTimeout = d } }
+
+// ErrorHandler takes the place of a node that has failed; see [OnError]. failure names the node and wraps its error.
+type ErrorHandler func(ctx context.Context, s State, failure *NodeError) (Update, error)
+
+// OnError calls handler, in the same superstep, once a node has failed and its retries are used up. What it returns is the
+// node's update, and the run goes on. The edges and branches of the node aren't followed: what is to run next, the handler
+// asks for with [Goto]. An error of the handler fails the run. The end of the run's context, conflicts between nodes and
+// [ErrStuck] are not handled.
+func OnError(handler ErrorHandler) NodeOption { return func(n *nodeDef) { n.onError = handler } }
+
+// Reads limits what a node sees to these channels: the others appear to have no value.
+func Reads(channels ...Channel) NodeOption {
+	return func(n *nodeDef) { n.reads = slices.Clone(channels) }
+}
 
 // Deferred holds a node back until nothing else is due.
 func Deferred() NodeOption { return func(n *nodeDef) { n.deferred = true } }
@@ -155,6 +190,12 @@ type runConfig struct {
 	answers      []answer
 	before       []string
 	after        []string
+	command      Update
+	subgraphs    bool
+	drain        <-chan struct{}
+	buffer       int
+	lineage      string       // of a subgraph: the task it runs for
+	forward      []forwarding // of a subgraph, by channel: what it hands back
 }
 
 type answer struct {
@@ -213,6 +254,32 @@ func Answer(id string, value any) RunOption {
 	return func(c *runConfig) { c.answers = append(c.answers, answer{id, value}) }
 }
 
+// Command changes the state before the thread continues: u is merged, and the nodes it asks for with [Goto] are due in
+// addition to those that are. Like an answer it needs a nil input, and may come together with answers.
+func Command(u Update) RunOption {
+	return func(c *runConfig) { c.command = append(slices.Clip(c.command), u...) }
+}
+
+// Subgraphs adds the events of subgraphs to a stream; see [Event.Namespace].
+func Subgraphs() RunOption { return func(c *runConfig) { c.subgraphs = true } }
+
+// Drain stops the run with [ErrDrained] at the next boundary once request is closed, in subgraphs at theirs. The superstep that runs
+// finishes first. The thread can be continued.
+func Drain(request <-chan struct{}) RunOption { return func(c *runConfig) { c.drain = request } }
+
+// Buffered lets a stream's run go on while its consumer is busy, however long: the run has a goroutine of its own, and up to
+// n events wait. When more would, the newest events that can be missed are dropped, those with the modes [Custom], [Messages],
+// [Tasks] and [Debug], and the next event says how many; see [Event.Dropped]. Other events and the error at the end always
+// arrive. n must be positive.
+func Buffered(n int) RunOption {
+	return func(c *runConfig) {
+		c.buffer = n
+		if n <= 0 {
+			c.buffer = -1
+		}
+	}
+}
+
 // InterruptBefore stops the run before these nodes, in addition to the graph's own breakpoints; "*" means all.
 func InterruptBefore(nodes ...string) RunOption {
 	return func(c *runConfig) { c.before = append(c.before, nodes...) }
@@ -233,6 +300,9 @@ func (g *Graph) runConfig(opts []RunOption) (runConfig, error) {
 	var errs []error
 	if c.maxSteps < 1 {
 		errs = append(errs, fmt.Errorf("MaxSteps is %d; it must be at least 1", c.maxSteps))
+	}
+	if c.buffer < 0 {
+		errs = append(errs, errors.New("the buffer of the stream must hold at least 1 event"))
 	}
 	if c.ttl <= 0 {
 		errs = append(errs, fmt.Errorf("the lease's term is %v; it must be positive", c.ttl))

@@ -56,8 +56,9 @@ type dueTask struct {
 
 // finishedTask is a task whose update is being merged, with the nodes that its Gotos and branches ask for.
 type finishedTask struct {
-	node    string
-	targets []Next
+	node        string
+	targets     []Next
+	onlyTargets bool // the edges and joins of the node don't count
 }
 
 // progress maps a join's key to the sources that have finished, sorted. Joins no source of which has finished are absent.
@@ -76,7 +77,6 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 	var sends []dueTask
 	var pulled []string
 	for _, f := range done {
-		pulled = append(pulled, t.edges[f.node]...)
 		for _, n := range f.targets {
 			if n.send {
 				sends = append(sends, dueTask{node: n.node, send: true, private: n.private})
@@ -84,6 +84,10 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 				pulled = append(pulled, n.node)
 			}
 		}
+		if f.onlyTargets {
+			continue
+		}
+		pulled = append(pulled, t.edges[f.node]...)
 		for _, i := range t.joinsOf[f.node] {
 			var complete bool
 			if joins, complete = t.arrive(joins, i, f.node); complete {

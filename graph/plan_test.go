@@ -44,23 +44,23 @@ func TestPlan(t *testing.T) {
 		waiting  []string
 		joins    progress
 	}{
-		{name: "an edge", build: func(b *Builder) { b.Edge("a", "b") }, done: []finishedTask{{"a", nil}}, due: []string{"b"}},
-		{name: "the end is nothing", build: func(b *Builder) { b.Edge("a", End) }, done: []finishedTask{{"a", []Next{To(End)}}}},
+		{name: "an edge", build: func(b *Builder) { b.Edge("a", "b") }, done: []finishedTask{{"a", nil, false}}, due: []string{"b"}},
+		{name: "the end is nothing", build: func(b *Builder) { b.Edge("a", End) }, done: []finishedTask{{"a", []Next{To(End)}, false}}},
 		{name: "by name, each once", build: func(b *Builder) { b.Edge("a", "d").Edge("a", "b").Edge("e", "d") },
-			done: []finishedTask{{"a", []Next{To("b")}}, {"e", nil}}, due: []string{"b", "d"}},
+			done: []finishedTask{{"a", []Next{To("b")}, false}, {"e", nil, false}}, due: []string{"b", "d"}},
 		{name: "sends first and as sent", build: func(b *Builder) { b.Edge("a", "b") },
-			done: []finishedTask{{"a", []Next{Send("e", nil), Send("b", nil), Send("e", nil)}}}, due: []string{"e!", "b!", "e!", "b"}},
-		{name: "a join waits", build: join, done: []finishedTask{{"a", nil}}, joins: progress{ab: {"a"}}},
+			done: []finishedTask{{"a", []Next{Send("e", nil), Send("b", nil), Send("e", nil)}, false}}, due: []string{"e!", "b!", "e!", "b"}},
+		{name: "a join waits", build: join, done: []finishedTask{{"a", nil, false}}, joins: progress{ab: {"a"}}},
 		{name: "a source that finishes twice counts once", build: join, before: agenda{joins: progress{ab: {"a"}}},
-			done: []finishedTask{{"a", nil}}, joins: progress{ab: {"a"}}},
+			done: []finishedTask{{"a", nil, false}}, joins: progress{ab: {"a"}}},
 		{name: "a join completes over two steps and resets", build: join, before: agenda{joins: progress{ab: {"a"}}},
-			done: []finishedTask{{"b", nil}}, due: []string{"c"}, joins: progress{}},
-		{name: "a join completes in one step", build: join, done: []finishedTask{{"a", nil}, {"b", nil}}, due: []string{"c"}, joins: progress{}},
+			done: []finishedTask{{"b", nil, false}}, due: []string{"c"}, joins: progress{}},
+		{name: "a join completes in one step", build: join, done: []finishedTask{{"a", nil, false}, {"b", nil, false}}, due: []string{"c"}, joins: progress{}},
 		{name: "a deferred node waits", deferred: "c", build: func(b *Builder) { b.Edge("a", "b").Edge("a", "c") },
-			done: []finishedTask{{"a", nil}}, due: []string{"b"}, waiting: []string{"c"}},
+			done: []finishedTask{{"a", nil, false}}, due: []string{"b"}, waiting: []string{"c"}},
 		{name: "and runs when nothing else is due", deferred: "c", build: func(b *Builder) { b.Edge("a", "c") },
-			before: agenda{waiting: []string{"c"}}, done: []finishedTask{{"b", nil}}, due: []string{"c"}},
-		{name: "a node without edges ends", build: func(*Builder) {}, done: []finishedTask{{"a", nil}}},
+			before: agenda{waiting: []string{"c"}}, done: []finishedTask{{"b", nil, false}}, due: []string{"c"}},
+		{name: "a node without edges ends", build: func(*Builder) {}, done: []finishedTask{{"a", nil, false}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,9 +77,9 @@ func TestPlan(t *testing.T) {
 func TestPlanChangesNothing(t *testing.T) {
 	t.Parallel()
 	topo := wire(t, "", func(b *Builder) { b.Join([]string{"a", "b", "e"}, "c") })
-	first := topo.plan([]finishedTask{{"e", nil}}, agenda{})
-	one := topo.plan([]finishedTask{{"a", nil}}, first)
-	two := topo.plan([]finishedTask{{"b", nil}}, first)
+	first := topo.plan([]finishedTask{{"e", nil, false}}, agenda{})
+	one := topo.plan([]finishedTask{{"a", nil, false}}, first)
+	two := topo.plan([]finishedTask{{"b", nil, false}}, first)
 	key := topo.joinKeys[0]
 	require.Equal(t, []string{"e"}, first.joins[key])
 	require.Equal(t, []string{"a", "e"}, one.joins[key])

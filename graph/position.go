@@ -33,9 +33,17 @@ func (p *position) state(g *Graph) State { return State{schema: g.schema, cells:
 func (g *Graph) schedule(p *position) {
 	p.tasks = make([]*task, len(p.agenda.due))
 	for i, d := range p.agenda.due {
-		p.tasks[i] = &task{id: taskID(p.lineage, p.step(), d, i), node: d.node, send: d.send, def: g.nodes[d.node], input: d.private}
+		p.tasks[i] = g.newTask(taskID(p.lineage, p.step(), d, i), d)
 	}
 	p.info.Next = g.listOrder(p.agenda.due)
+}
+
+func (g *Graph) newTask(id string, d dueTask) *task {
+	t := &task{id: id, node: d.node, send: d.send, def: g.nodes[d.node], input: d.private}
+	if d.node == Start { // its input is its update
+		t.update, t.input, t.done = d.private, nil, true
+	}
+	return t
 }
 
 // listOrder returns the names of tasks as they are listed to users: Sends first, then nodes as they were declared.
@@ -114,37 +122,23 @@ func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position,
 		return p, err
 	}
 	for _, t := range saved.Tasks {
-		private, err := g.schema.decodeWrites(t.Private, lenient)
+		private, err := g.schema.of(g.nodes[t.Node]).decodeWrites(t.Private, lenient)
 		if err != nil {
 			return p, err
 		}
 		d := dueTask{node: t.Node, send: t.Send, private: private}
 		p.agenda.due = append(p.agenda.due, d)
-		p.tasks = append(p.tasks, &task{id: t.ID, node: t.Node, send: t.Send, def: g.nodes[t.Node], input: private})
+		p.tasks = append(p.tasks, g.newTask(t.ID, d))
 	}
 	for _, t := range saved.Waiting {
 		p.agenda.waiting = append(p.agenda.waiting, t.Node)
 	}
 	for _, t := range p.tasks {
 		if r, ok := saved.Result(t.id); ok {
-			if err := t.adopt(g.schema, r, lenient); err != nil {
+			if err := t.adopt(g.schema, g.nodes, r, lenient); err != nil {
 				return p, err
 			}
 		}
 	}
 	return p, nil
-}
-
-// fork gives p a lineage of its own: its tasks run again, with effects and questions of their own. The input of a run is kept.
-func (g *Graph) fork(p *position, lineage string) {
-	before := p.tasks
-	p.lineage = lineage
-	next := p.info.Next
-	g.schedule(p)
-	p.info.Next = next
-	for i, t := range before {
-		if t.node == Start {
-			p.tasks[i] = t
-		}
-	}
 }

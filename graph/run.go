@@ -13,19 +13,21 @@ import (
 // errLeft ends a run whose consumer stopped listening.
 var errLeft = errors.New("graph: the consumer left the stream")
 
-// run is one run of a graph. The goroutine that runs it owns all fields; nodes reach it through the inbox only.
+// run is one run of a graph, by itself or as a subgraph. The goroutine that runs it owns all fields; nodes reach it through the
+// inbox only.
 type run struct {
 	g     *Graph
-	cfg   runConfig
+	scope *scope
 	yield func(Event) bool
 	left  bool // yield returned false
 
-	pos     position
-	store   *store // nil when the run isn't stored
-	steps   int    // supersteps begun
-	resumed bool   // no superstep has ended since the run was continued: breakpoints that stopped it are passed
-	inbox   inbox
-	cancel  context.CancelCauseFunc
+	pos      position
+	seen     []cell    // what the consumer saw of an interrupted superstep; nil: that of pos
+	recorder *recorder // nil when the run isn't stored
+	steps    int       // supersteps begun
+	resumed  bool      // no superstep has ended since the run was continued: breakpoints that stopped it are passed
+	inbox    inbox
+	cancel   context.CancelCauseFunc
 }
 
 // Stream runs the graph and yields events of the chosen [Modes] as they happen; without any, [Updates]. With an update as in
@@ -46,7 +48,15 @@ func (g *Graph) Stream(ctx context.Context, in Update, opts ...RunOption) iter.S
 			if len(cfg.modes) == 0 {
 				cfg.modes[Updates] = true
 			}
-			_, err = g.run(ctx, in, cfg, func(ev Event) bool { return yield(ev, nil) })
+			run := func(ctx context.Context, yield func(Event) bool) error {
+				_, err := g.start(ctx, in, &scope{cfg: cfg, owned: &ownedNamespaces{}}, yield)
+				return err
+			}
+			if cfg.buffer > 0 {
+				err = buffered(ctx, cfg.buffer, run, func(ev Event) bool { return yield(ev, nil) })
+			} else {
+				err = run(ctx, func(ev Event) bool { return yield(ev, nil) })
+			}
 		}
 		if err != nil && !errors.Is(err, errLeft) {
 			yield(Event{}, err)
@@ -54,34 +64,30 @@ func (g *Graph) Stream(ctx context.Context, in Update, opts ...RunOption) iter.S
 	}
 }
 
-// Invoke runs the graph to its end and returns the final state; see [Graph.Stream]. With an error it returns the state of the
-// last boundary.
+// Invoke runs the graph to its end and returns the final state, of the [Builder.Output] channels; see [Graph.Stream]. With an
+// error it returns the state of the last boundary, and when the run was interrupted what the finished tasks of the superstep
+// wrote on top.
 func (g *Graph) Invoke(ctx context.Context, in Update, opts ...RunOption) (State, error) {
 	cfg, err := g.runConfig(opts)
 	if err != nil {
 		return State{schema: g.schema, cells: make([]cell, len(g.schema.channels))}, err
 	}
 	clear(cfg.modes)
-	return g.run(ctx, in, cfg, func(Event) bool { return true })
+	return g.start(ctx, in, &scope{cfg: cfg, owned: &ownedNamespaces{}}, func(Event) bool { return true })
 }
 
-func (g *Graph) run(ctx context.Context, in Update, cfg runConfig, yield func(Event) bool) (s State, err error) {
+// start runs the graph in a scope, which it completes.
+func (g *Graph) start(ctx context.Context, in Update, sc *scope, yield func(Event) bool) (s State, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{g: g, cfg: cfg, yield: yield, cancel: cancel, pos: g.emptyPosition()}
+	r := &run{g: g, scope: sc, yield: yield, cancel: cancel, pos: g.emptyPosition()}
 	r.inbox.signal = make(chan struct{}, 1)
-	if cfg.thread != "" && g.opts.Saver != nil {
-		if r.store, err = g.openStore(ctx, cfg, cancel); err != nil {
-			return r.pos.state(g), err
-		}
-		defer func() {
-			if closeErr := r.store.close(context.WithoutCancel(ctx)); closeErr != nil {
-				if errors.Is(err, errLeft) {
-					g.opts.Logger.WarnContext(ctx, "storing a run that its consumer left", "graph", g.name, "thread", cfg.thread, "error", closeErr)
-				}
-				err = errors.Join(err, closeErr)
-			}
-		}()
+	sc.send, sc.store = r.inbox.put, g.opts.Store
+	if err = r.open(ctx); err != nil {
+		return r.state(), err
+	}
+	if r.recorder != nil {
+		defer func() { err = r.close(ctx, err) }()
 	}
 	if err = r.begin(ctx, in); err == nil {
 		err = r.loop(ctx)
@@ -89,70 +95,135 @@ func (g *Graph) run(ctx context.Context, in Update, cfg runConfig, yield func(Ev
 	if r.left {
 		err = errLeft
 	}
-	return r.pos.state(g), err
+	return r.state(), err
+}
+
+// open opens the run's store: its own with a lease, or as a subgraph one that uses the lease of the run above.
+func (r *run) open(ctx context.Context) (err error) {
+	sc := r.scope
+	switch {
+	case sc.above != nil:
+		if sc.saver != nil {
+			r.recorder = r.g.newRecorder(ctx, sc)
+		}
+	case r.g.opts.Saver == nil:
+	case sc.cfg.thread == "":
+		return fmt.Errorf("running graph %q: it has a saver, which needs to know the thread: %w", r.g.name, ErrNoThread)
+	default:
+		sc.saver = r.g.opts.Saver
+		r.recorder, err = r.g.openRecorder(ctx, sc, r.cancel)
+	}
+	return err
+}
+
+func (r *run) close(ctx context.Context, err error) error {
+	closeErr := r.recorder.close(context.WithoutCancel(ctx))
+	if closeErr == nil {
+		return err
+	}
+	if errors.Is(err, errLeft) {
+		r.g.opts.Logger.WarnContext(ctx, "storing a run that its consumer left", "graph", r.g.name, "thread", r.scope.cfg.thread, "error", closeErr)
+	}
+	return errors.Join(err, closeErr)
+}
+
+// state is what the run has to show for.
+func (r *run) state() State {
+	s := r.pos.state(r.g)
+	if r.seen != nil {
+		s.cells = r.seen
+	}
+	s.only = r.g.outputs
+	return s
 }
 
 // begin brings the run to the boundary its first superstep starts from.
 func (r *run) begin(ctx context.Context, in Update) error {
-	if in != nil && len(r.cfg.answers) > 0 {
-		return fmt.Errorf("starting a run of graph %q: an answer continues a thread, so the input must be nil", r.g.name)
+	cfg := &r.scope.cfg
+	if in != nil && (len(cfg.answers) > 0 || cfg.command != nil) {
+		return fmt.Errorf("starting a run of graph %q: an answer or a command continues a thread, so the input must be nil", r.g.name)
 	}
-	if r.store == nil {
+	if r.recorder == nil {
 		if in == nil {
-			why := ErrNoThread
-			if r.g.opts.Saver == nil {
-				why = ErrNoSaver
-			}
-			return fmt.Errorf("continuing graph %q: %w: %w", r.g.name, ErrNothingToResume, why)
+			return fmt.Errorf("continuing graph %q: %w: %w", r.g.name, ErrNothingToResume, ErrNoSaver)
 		}
 		return r.accept(ctx, in)
 	}
-	saved, err := r.store.load(ctx, r.cfg.from)
+	saved, err := r.recorder.load(ctx, cfg.from)
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound) && r.cfg.from == "":
+	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "":
 		if in == nil {
-			return fmt.Errorf("continuing thread %q: %w", r.cfg.thread, ErrUnknownThread)
+			return fmt.Errorf("continuing thread %q: %w", cfg.thread, ErrUnknownThread)
 		}
 		return r.accept(ctx, in)
 	case err != nil:
 		return err
 	}
-	if r.pos, err = r.g.position(saved, r.cfg.otherShape); err != nil {
+	if r.pos, err = r.g.position(saved, cfg.otherShape); err != nil {
 		return err
 	}
-	if in != nil {
+	if in != nil && !r.continues(saved) {
 		return r.accept(ctx, in)
 	}
-	if len(r.pos.tasks) == 0 {
-		return fmt.Errorf("continuing thread %q: it has finished: %w", r.cfg.thread, ErrNothingToResume)
+	return r.resume(ctx, saved)
+}
+
+// continues reports whether a subgraph, which always has an input, is run again by the task that it was run by before.
+func (r *run) continues(saved *checkpoint.Saved) bool {
+	return r.scope.above != nil && (r.g.opts.AsSubgraph != Own || saved.Run == r.scope.cfg.lineage)
+}
+
+// resume continues at the position that was loaded.
+func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
+	cfg := &r.scope.cfg
+	_, stopped := saved.Result(checkpoint.BreakpointTask)
+	edited := saved.Source == checkpoint.SourceUpdate || saved.Source == checkpoint.SourceFork
+	r.resumed = stopped || edited || cfg.from != ""
+	if cfg.from != "" {
+		if err := r.fork(ctx); err != nil {
+			return err
+		}
 	}
-	if r.cfg.from != "" {
-		r.g.fork(&r.pos, r.g.opts.NewID())
-	} else if _, stopped := saved.Result(checkpoint.BreakpointTask); stopped {
-		r.resumed = true
+	if err := r.command(saved); err != nil {
+		return err
 	}
-	if len(r.cfg.answers) > 0 {
-		return r.answer()
+	if len(r.pos.tasks) == 0 && r.scope.above == nil {
+		return fmt.Errorf("continuing thread %q: it has finished: %w", cfg.thread, ErrNothingToResume)
+	}
+	if len(cfg.answers) > 0 {
+		return r.answer(ctx)
 	}
 	return nil
 }
 
 // accept stores the input as a boundary, merges it as the update of Start, and stops at the boundary after that.
 func (r *run) accept(ctx context.Context, in Update) error {
-	in = slices.Clone(in)
-	p := position{
-		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceInput},
-		lineage: r.g.opts.NewID(),
-		cells:   r.pos.cells,
-		agenda:  agenda{due: []dueTask{{node: Start}}, joins: r.pos.agenda.joins},
-	}
-	if err := r.g.schema.check(in, Start, p.step()); err != nil {
+	p, err := r.inputPosition(in)
+	if err != nil {
 		return err
 	}
+	return r.enterAt(ctx, p)
+}
+
+// inputPosition is the position at which in is due.
+func (r *run) inputPosition(in Update) (position, error) {
+	p := position{
+		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceInput},
+		lineage: r.scope.cfg.lineage,
+		cells:   r.pos.cells,
+		agenda:  agenda{due: []dueTask{{node: Start, private: slices.Clone(in)}}, joins: r.pos.agenda.joins},
+	}
+	if p.lineage == "" {
+		p.lineage = r.g.opts.NewID()
+	}
 	r.g.schedule(&p)
-	p.tasks[0].update, p.tasks[0].done = in, true
-	if r.store != nil {
-		r.store.hold() // the input and the boundary after it are one transaction
+	return p, r.g.checkInput(in, p.step())
+}
+
+// enterAt makes p, at which an input is due, the position, and merges the input.
+func (r *run) enterAt(ctx context.Context, p position) error {
+	if r.recorder != nil {
+		r.recorder.hold() // the input and the boundary after it are one transaction
 	}
 	if err := r.commit(ctx, p, nil, nil); err != nil {
 		return err
@@ -160,11 +231,28 @@ func (r *run) accept(ctx context.Context, in Update) error {
 	return r.enter(ctx)
 }
 
+func (g *Graph) checkInput(in Update, step int) error {
+	if err := g.schema.check(in, Start, step); err != nil {
+		return err
+	}
+	for _, w := range in {
+		if w.op.control() {
+			return fmt.Errorf("the input of graph %q asks for nodes; a branch from the start can do that", g.name)
+		}
+		if g.inputs.hides(g.schema.index[w.ch.Name()]) {
+			e := g.schema.unknownChannel(w.ch, Start, step)
+			e.Known, e.Input = g.schema.in(g.inputs), true
+			return e
+		}
+	}
+	return nil
+}
+
 // enter merges the input, which is the update of the only task, Start.
 func (r *run) enter(ctx context.Context) error {
 	t := r.pos.tasks[0]
 	own := State{schema: r.g.schema, cells: r.pos.cells, own: t.update.writes()}
-	targets, err := r.g.targets(Start, r.pos.step(), t.update, own)
+	targets, err := r.g.targets(Start, r.pos.step(), t.update, own, true)
 	if err != nil {
 		return &NodeError{Graph: r.g.name, Node: Start, Step: r.pos.step(), Err: err}
 	}
@@ -174,25 +262,26 @@ func (r *run) enter(ctx context.Context) error {
 
 // loop runs supersteps until nothing is due.
 func (r *run) loop(ctx context.Context) error {
+	for len(r.pos.tasks) > 0 && r.pos.tasks[0].node == Start {
+		if err := r.enter(ctx); err != nil {
+			return err
+		}
+	}
 	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
-	for len(r.pos.tasks) > 0 {
+	for {
 		switch {
 		case r.left:
 			return errLeft
-		case ctx.Err() != nil:
+		case ctx.Err() != nil && len(r.pos.tasks) > 0:
 			return r.stopped(ctx)
 		}
-		if r.pos.tasks[0].node == Start {
-			if err := r.enter(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if r.steps >= r.cfg.maxSteps {
-			return fmt.Errorf("running graph %q: %d supersteps were not enough, %s due: %w",
-				r.g.name, r.cfg.maxSteps, quoteAll(r.pos.info.Next), ErrRecursionLimit)
-		}
 		if err := r.breakpoint(); err != nil {
+			return err
+		}
+		if len(r.pos.tasks) == 0 {
+			return nil
+		}
+		if err := r.limits(); err != nil {
 			return err
 		}
 		r.steps++
@@ -201,29 +290,54 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		r.resumed = false
 	}
-	return nil
+}
+
+// limits reports why the next superstep, which is due, may not begin.
+func (r *run) limits() error {
+	if r.steps >= r.scope.cfg.maxSteps {
+		return fmt.Errorf("running graph %q: %d supersteps were not enough, %s due: %w",
+			r.g.name, r.scope.cfg.maxSteps, quoteAll(r.pos.info.Next), ErrRecursionLimit)
+	}
+	select {
+	case <-r.scope.cfg.drain:
+		return r.drained()
+	default:
+		return nil
+	}
+}
+
+func (r *run) drained() error {
+	return fmt.Errorf("running graph %q: stopped before step %d: %w", r.g.name, r.pos.step(), ErrDrained)
 }
 
 func (r *run) stopped(ctx context.Context) error {
 	return fmt.Errorf("running graph %q: stopped before step %d: %w", r.g.name, r.pos.step(), context.Cause(ctx))
 }
 
-// breakpoint stops the run when the position is one.
+// breakpoint stops the run when the position is one, also when nothing is due any more.
 func (r *run) breakpoint() error {
 	if r.resumed {
 		return nil
 	}
-	hit := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(r.cfg.before, t.node) }) ||
-		r.pos.info.Source == checkpoint.SourceLoop &&
-			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(r.cfg.after, n) })
+	cfg := &r.scope.cfg
+	hit := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(cfg.before, t.node) }) ||
+		r.pos.info.Source == checkpoint.SourceLoop && (r.steps > 0 || len(r.pos.tasks) > 0) &&
+			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(cfg.after, n) })
 	if !hit {
 		return nil
 	}
-	if r.store != nil {
-		r.store.results(r.pos.info.Seq, checkpoint.Result{Task: checkpoint.BreakpointTask})
+	r.stopAt(r.pos.info.Next)
+	return &InterruptedError{Thread: cfg.thread, Next: slices.Clone(r.pos.info.Next)}
+}
+
+// stopAt notes that the run stops at a breakpoint, its own or one of a subgraph, with these nodes due.
+func (r *run) stopAt(next []string) {
+	if r.recorder != nil && len(r.pos.tasks) > 0 {
+		r.recorder.results(r.pos.info.Seq, checkpoint.Result{Task: checkpoint.BreakpointTask})
 	}
-	r.emit(Event{Mode: Updates, Step: r.pos.step(), Stopped: slices.Clone(r.pos.info.Next)})
-	return &InterruptedError{Thread: r.cfg.thread, Next: slices.Clone(r.pos.info.Next)}
+	if r.scope.above == nil {
+		r.emit(Event{Mode: Updates, Step: r.pos.step(), Stopped: append([]string{}, next...)})
+	}
 }
 
 func matches(names []string, node string) bool {
@@ -233,14 +347,17 @@ func matches(names []string, node string) bool {
 // advance merges the updates of the finished superstep, decides what is due next, and makes that the position.
 func (r *run) advance(ctx context.Context) error {
 	tasks := r.pos.tasks
-	writes := make([]nodeWrites, 0, len(tasks))
+	writes := make([]nodeWrites, 0, len(tasks)+1)
 	done := make([]finishedTask, 0, len(tasks))
 	nodes := make([]string, 0, len(tasks))
 	for _, i := range mergeOrder(tasks) {
 		t := tasks[i]
 		writes = append(writes, nodeWrites{t.node, t.update.writes()})
-		done = append(done, finishedTask{t.node, t.targets})
+		done = append(done, t.finish())
 		nodes = append(nodes, t.node)
+	}
+	if r.scope.cfg.forward != nil {
+		writes = r.forwarded(tasks[0].node == Start, writes)
 	}
 	cells, changes, err := r.g.schema.merge(r.pos.cells, writes, r.pos.step())
 	if err != nil {
@@ -258,13 +375,14 @@ func (r *run) advance(ctx context.Context) error {
 
 // commit makes next the position, once it is stored as the run's durability asks for.
 func (r *run) commit(ctx context.Context, next position, changes []channelChange, tasks []*task) error {
+	cfg := &r.scope.cfg
 	next.info.Time = r.g.opts.Clock()
-	next.info.Thread = r.cfg.thread
-	if r.store != nil {
-		if err := r.store.commit(context.WithoutCancel(ctx), &next, changes, tasks); err != nil {
-			return fmt.Errorf("storing step %d of graph %q in thread %q: %w", next.info.Step, r.g.name, r.cfg.thread, err)
+	next.info.Thread, next.info.Namespace = cfg.thread, joinNamespace(r.scope.path)
+	if r.recorder != nil {
+		if err := r.recorder.commit(context.WithoutCancel(ctx), &next, changes, tasks); err != nil {
+			return fmt.Errorf("storing step %d of graph %q in thread %q: %w", next.info.Step, r.g.name, cfg.thread, err)
 		}
-	} else if r.cfg.modes[Checkpoints] {
+	} else if cfg.modes[Checkpoints] || cfg.modes[Debug] {
 		next.info.ID, next.info.Parent = r.g.opts.NewID(), r.pos.info.ID
 		next.info.ParentSeq, next.info.Seq = r.pos.info.Seq, r.pos.info.Seq+1
 	}
@@ -273,45 +391,26 @@ func (r *run) commit(ctx context.Context, next position, changes []channelChange
 	return nil
 }
 
-// emit passes an event on if its mode was asked for. After the consumer has left it does nothing.
+// emit passes an event of this graph on if its mode was asked for, and to the debug mode.
 func (r *run) emit(ev Event) {
-	if r.left || !r.cfg.modes[ev.Mode] {
+	modes := r.scope.cfg.modes
+	if len(modes) == 0 {
 		return
 	}
-	if !r.yield(ev) {
-		r.left = true
-		r.cancel(errLeft)
+	ev.Namespace = r.scope.path
+	if modes[ev.Mode] {
+		r.pass(ev)
+	}
+	if modes[Debug] && (ev.Mode == Tasks || ev.Mode == Checkpoints) {
+		ev.Of, ev.Mode, ev.Time = ev.Mode, Debug, r.g.opts.Clock()
+		r.pass(ev)
 	}
 }
 
-// answer passes the answers of the run's options to the tasks that asked.
-func (r *run) answer() error {
-	var open []string
-	asker := map[string]*task{}
-	for _, t := range r.pos.tasks {
-		for _, q := range openQuestions(t.node, t.stored.Interrupts, len(t.stored.Answers)) {
-			if !t.stored.Done {
-				open = append(open, q.ID)
-				asker[q.ID] = t
-			}
-		}
+// pass hands an event to the consumer. After the consumer has left it does nothing.
+func (r *run) pass(ev Event) {
+	if !r.left && !r.yield(ev) {
+		r.left = true
+		r.cancel(errLeft)
 	}
-	for _, a := range r.cfg.answers {
-		id := a.id
-		if id == "" && len(open) == 1 {
-			id = open[0]
-		}
-		t := asker[id]
-		if t == nil {
-			return fmt.Errorf("continuing thread %q: %w", r.cfg.thread, &AnswerError{ID: a.id, Open: open})
-		}
-		data, err := JSON.Encode(a.value)
-		if err != nil {
-			return fmt.Errorf("encoding the answer to question %q: %w", id, err)
-		}
-		delete(asker, id)
-		t.stored.Answers = append(slices.Clone(t.stored.Answers), data)
-		r.store.results(r.pos.info.Seq, t.stored)
-	}
-	return r.store.flush()
 }

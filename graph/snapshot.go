@@ -35,17 +35,66 @@ type TaskInfo struct {
 	Update    Update     // when Done
 	Error     string     // of the last attempt that failed
 	Questions []Question // open ones
+	Asked     []Question // all that were asked here, also when they have their answers; of subgraphs the last
+
+	Namespace []string  // of a subgraph node: where the task's subgraph stores its checkpoints
+	State     *Snapshot // what is there; with [WithSubgraphs], once the subgraph has begun
 }
+
+// StateOption configures [Graph.State].
+type StateOption func(*stateConfig)
+
+type stateConfig struct{ subgraphs bool }
+
+// WithSubgraphs fills in the snapshots of the subgraphs of due tasks, at all levels.
+func WithSubgraphs() StateOption { return func(c *stateConfig) { c.subgraphs = true } }
 
 // State returns the newest state of a thread. The writes of tasks that have finished while others of their superstep have not
 // are merged in, and Next names only the others. An unknown thread is [ErrUnknownThread].
-func (g *Graph) State(ctx context.Context, thread string) (Snapshot, error) {
-	return g.snapshot(ctx, checkpoint.Ref{Thread: thread}, true)
+func (g *Graph) State(ctx context.Context, thread string, opts ...StateOption) (Snapshot, error) {
+	var cfg stateConfig
+	for _, opt := range opts {
+		opt(&cfg)
+	}
+	if g.opts.Saver == nil {
+		return Snapshot{}, ErrNoSaver
+	}
+	snap, err := g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread}, true)
+	if err == nil && cfg.subgraphs {
+		err = g.fillSubgraphs(ctx, g.opts.Saver, thread, &snap)
+	}
+	return snap, err
+}
+
+// fillSubgraphs reads the snapshots of the subgraphs below snap.
+func (g *Graph) fillSubgraphs(ctx context.Context, saver checkpoint.Saver, thread string, snap *Snapshot) error {
+	for i := range snap.Tasks {
+		t := &snap.Tasks[i]
+		if t.Namespace == nil || t.Done {
+			continue
+		}
+		child := g.nodes[t.Node].child
+		below, err := child.snapshot(ctx, saver, checkpoint.Ref{Thread: thread, Namespace: joinNamespace(t.Namespace)}, true)
+		if errors.Is(err, ErrUnknownThread) {
+			continue
+		}
+		if err == nil {
+			err = child.fillSubgraphs(ctx, saver, thread, &below)
+		}
+		if err != nil {
+			return fmt.Errorf("reading the subgraph of node %q: %w", t.Node, err)
+		}
+		t.State = &below
+	}
+	return nil
 }
 
 // StateAt returns the state of a thread at a checkpoint, as it was when its superstep began.
 func (g *Graph) StateAt(ctx context.Context, thread, id string) (Snapshot, error) {
-	return g.snapshot(ctx, checkpoint.Ref{Thread: thread, ID: id}, false)
+	if g.opts.Saver == nil {
+		return Snapshot{}, ErrNoSaver
+	}
+	return g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread, ID: id}, false)
 }
 
 // History yields the checkpoints of a thread, newest first, each as [Graph.StateAt] returns it. A damaged checkpoint is
@@ -65,7 +114,7 @@ func (g *Graph) History(ctx context.Context, thread string) iter.Seq2[Snapshot, 
 				}
 				continue
 			}
-			snap, err := g.snapshot(ctx, checkpoint.Ref{Thread: thread, ID: info.ID}, false)
+			snap, err := g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread, ID: info.ID}, false)
 			if err != nil {
 				snap = Snapshot{Checkpoint: info, Next: info.Next}
 			}
@@ -79,11 +128,8 @@ func (g *Graph) History(ctx context.Context, thread string) iter.Seq2[Snapshot, 
 	}
 }
 
-func (g *Graph) snapshot(ctx context.Context, ref checkpoint.Ref, merged bool) (Snapshot, error) {
-	if g.opts.Saver == nil {
-		return Snapshot{}, ErrNoSaver
-	}
-	saved, err := g.opts.Saver.Load(ctx, ref)
+func (g *Graph) snapshot(ctx context.Context, saver checkpoint.Saver, ref checkpoint.Ref, merged bool) (Snapshot, error) {
+	saved, err := saver.Load(ctx, ref)
 	if err != nil {
 		if errors.Is(err, checkpoint.ErrNotFound) && ref.ID == "" {
 			return Snapshot{}, fmt.Errorf("reading thread %q: %w", ref.Thread, ErrUnknownThread)
@@ -91,6 +137,9 @@ func (g *Graph) snapshot(ctx context.Context, ref checkpoint.Ref, merged bool) (
 		return Snapshot{}, err
 	}
 	p, err := g.decodePosition(saved, true)
+	if err == nil {
+		err = g.showCommand(saved, &p)
+	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("reading checkpoint %q of thread %q: %w", saved.ID, saved.Thread, err)
 	}
@@ -98,19 +147,13 @@ func (g *Graph) snapshot(ctx context.Context, ref checkpoint.Ref, merged bool) (
 	if !merged {
 		return snap, nil
 	}
-	var writes []nodeWrites
 	snap.Next = nil
-	for _, i := range mergeOrder(p.tasks) {
-		if t := p.tasks[i]; t.cached {
-			writes = append(writes, nodeWrites{t.node, t.update.writes()})
-		}
-	}
 	for _, t := range snap.Tasks {
-		if !t.Done {
+		if !t.Done || t.Node == Start {
 			snap.Next = append(snap.Next, t.Node)
 		}
 	}
-	if len(writes) > 0 {
+	if writes := p.finished(); len(writes) > 0 {
 		cells, _, err := g.schema.merge(p.cells, writes, p.step())
 		if err != nil {
 			return snap, err
@@ -120,15 +163,43 @@ func (g *Graph) snapshot(ctx context.Context, ref checkpoint.Ref, merged bool) (
 	return snap, nil
 }
 
+// finished returns the writes of the tasks that have a result while others don't, in merge order.
+func (p *position) finished() []nodeWrites {
+	var writes []nodeWrites
+	for _, i := range mergeOrder(p.tasks) {
+		if t := p.tasks[i]; t.cached {
+			writes = append(writes, nodeWrites{t.node, t.update.writes()})
+		}
+	}
+	return writes
+}
+
+// showCommand merges the writes of a command that the thread was continued with from the checkpoint.
+func (g *Graph) showCommand(saved *checkpoint.Saved, p *position) error {
+	stored, ok := saved.Result(checkpoint.CommandTask)
+	if !ok {
+		return nil
+	}
+	var given task
+	err := given.adopt(g.schema, g.nodes, stored, true)
+	if err == nil {
+		p.cells, _, err = g.schema.overlay(p.cells, given.update.writes(), p.step())
+	}
+	return err
+}
+
 // taskInfos describes the tasks of p in the order of [checkpoint.Info] Next.
 func (g *Graph) taskInfos(p *position) []TaskInfo {
+	path := splitNamespace(p.info.Namespace)
 	var infos []TaskInfo
 	for _, t := range p.tasks {
-		info := TaskInfo{ID: t.id, Node: t.node, Done: t.cached, Error: t.stored.Error}
-		if t.cached {
-			info.Update = t.update
-		} else {
-			info.Questions = openQuestions(t.node, t.stored.Interrupts, len(t.stored.Answers))
+		info := TaskInfo{ID: t.id, Node: t.node, Done: t.cached, Error: t.stored.Error, Questions: t.openQuestions(path)}
+		info.Asked = append(ownQuestions(t.node, path, t.stored.Interrupts), nestedQuestions(t.stored.Nested, true)...)
+		if t.cached || t.node == Start {
+			info.Update, info.Done = t.update, true
+		}
+		if t.def != nil && t.def.child != nil && t.def.child.opts.AsSubgraph != None {
+			info.Namespace = append(slices.Clone(path), t.def.child.segment(t.node, t.id))
 		}
 		infos = append(infos, info)
 	}
@@ -137,93 +208,4 @@ func (g *Graph) taskInfos(p *position) []TaskInfo {
 		return slices.Index(g.nodeOrder, a.Node) - slices.Index(g.nodeOrder, b.Node)
 	})
 	return infos
-}
-
-// UpdateState edits a thread's state as if node asNode had run now and returned u: channels merge u, and what follows asNode is
-// due, instead of what was due before. An empty asNode means the node that ran last, which must be one; on a new thread it
-// means Start. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels], [AllowOtherShape] and [Lease]
-// apply. It returns the new checkpoint.
-func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update, opts ...RunOption) (info checkpoint.Info, err error) {
-	cfg, err := g.runConfig(append(slices.Clone(opts), Thread(thread)))
-	if err != nil {
-		return info, err
-	}
-	switch {
-	case g.opts.Saver == nil:
-		return info, ErrNoSaver
-	case thread == "":
-		return info, ErrNoThread
-	}
-	cfg.durability = Sync
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := &run{g: g, cfg: cfg, cancel: cancel, pos: g.emptyPosition()}
-	if r.store, err = g.openStore(ctx, cfg, cancel); err != nil {
-		return info, err
-	}
-	defer func() { err = errors.Join(err, r.store.close(context.WithoutCancel(ctx))) }()
-
-	saved, err := r.store.load(ctx, cfg.from)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "":
-		r.pos.info.Step = -1
-	case err != nil:
-		return info, err
-	default:
-		if r.pos, err = g.position(saved, cfg.otherShape); err != nil {
-			return info, err
-		}
-	}
-	if err := r.edit(ctx, asNode, slices.Clone(u)); err != nil {
-		return info, fmt.Errorf("editing thread %q: %w", thread, err)
-	}
-	return r.pos.info, nil
-}
-
-// edit merges u into the position as the update of node.
-func (r *run) edit(ctx context.Context, node string, u Update) error {
-	if node == "" {
-		var err error
-		if node, err = r.lastNode(); err != nil {
-			return err
-		}
-	}
-	if node != Start && r.g.nodes[node] == nil {
-		return r.g.unknownNode(node, "")
-	}
-	step := r.pos.step()
-	if err := r.g.schema.check(u, node, step); err != nil {
-		return err
-	}
-	own := State{schema: r.g.schema, cells: r.pos.cells, own: u.writes()}
-	targets, err := r.g.targets(node, step, u, own)
-	if err != nil {
-		return &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}
-	}
-	cells, changes, err := r.g.schema.merge(r.pos.cells, []nodeWrites{{node, u.writes()}}, step)
-	if err != nil {
-		return err
-	}
-	next := position{
-		info:    checkpoint.Info{Step: step, Source: checkpoint.SourceUpdate, Nodes: []string{node}},
-		lineage: r.g.opts.NewID(),
-		cells:   cells,
-		agenda:  r.g.topo.plan([]finishedTask{{node, targets}}, agenda{joins: r.pos.agenda.joins}),
-	}
-	r.g.schedule(&next)
-	return r.commit(ctx, next, changes, nil)
-}
-
-// lastNode returns the node that ran last.
-func (r *run) lastNode() (string, error) {
-	switch nodes := r.pos.info.Nodes; {
-	case r.pos.info.ID == "":
-		return Start, nil
-	case len(nodes) == 1:
-		return nodes[0], nil
-	case len(nodes) == 0:
-		return "", errors.New("no node has run yet; name the node that the edit stands for")
-	default:
-		return "", fmt.Errorf("%s ran last, at once; name the node that the edit stands for", quoteAll(nodes))
-	}
 }

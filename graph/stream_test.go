@@ -80,9 +80,11 @@ func TestSeveralModesAtOnce(t *testing.T) {
 		"checkpoint 2 loop next []",
 		"values 2 [in a b]",
 	}, got)
-	got, err = collect(t, g, graph.Update{})
+	got, err = collect(t, g, graph.Update{}, graph.Thread("u"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"updates 1 a [a]", "updates 2 b [b]"}, got, "updates are the default")
+	_, err = collect(t, g, graph.Update{})
+	require.ErrorIs(t, err, graph.ErrNoThread, "a forgotten thread must not lose the run")
 }
 
 func TestBreakingOffTheStream(t *testing.T) {

@@ -4,13 +4,14 @@ package graph
 // writes to one channel is kept.
 type Update []Write
 
-// Write is one entry of an [Update]: a write made by a channel's method, or [Goto].
+// Write is one entry of an [Update]: a write made by a channel's method, [Goto] or [ToParent].
 type Write struct {
-	ch    Channel
-	op    op
-	value any
-	next  []Next
-	data  []byte // encoded value, once there is one
+	ch     Channel
+	op     op
+	value  any
+	next   []Next
+	parent Update // of ToParent
+	data   []byte // encoded value, once there is one
 }
 
 type op string
@@ -20,8 +21,13 @@ const (
 	opAdd     op = "add"
 	opMerge   op = "merge"
 	opReplace op = "replace"
+	opTouch   op = "touch" // of the hidden channel of subgraphs: the value was written
 	opGoto    op = "goto"
+	opParent  op = "parent"
 )
+
+// control reports whether o isn't a write to a channel.
+func (o op) control() bool { return o == opGoto || o == opParent }
 
 // Next names a node to run in the next superstep. Make one with [To] or [Send].
 type Next struct {
@@ -88,15 +94,15 @@ func (u Update) Map() map[string]any {
 	return m
 }
 
-// writes returns u without its Gotos.
+// writes returns u's writes to channels.
 func (u Update) writes() []Write {
 	for i, w := range u {
-		if w.op != opGoto {
+		if !w.op.control() {
 			continue
 		}
 		rest := append([]Write(nil), u[:i]...)
 		for _, w := range u[i+1:] {
-			if w.op != opGoto {
+			if !w.op.control() {
 				rest = append(rest, w)
 			}
 		}

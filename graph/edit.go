@@ -1,0 +1,183 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// What an edit can stand for besides a node, [Start] and [End]; see [Graph.UpdateState].
+const (
+	AsInput = "__input__" // a new input: Start is due, and merges it when the thread is continued
+	AsCopy  = "__copy__"  // nothing: the checkpoint is copied, with what is due
+)
+
+// UpdateState edits a thread's state as if node asNode had run now and returned u: channels merge u, and what follows asNode is
+// due, instead of what was due before. Tasks that had finished while others of their superstep had not are merged first.
+//
+// An empty asNode means the node that ran last, which must be one; on a new thread it means [Start]. With End and no update the
+// tasks that are due are dropped; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
+// checkpoint is copied, so that its tasks run anew. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels],
+// [AllowOtherShape] and [Lease] apply. It returns the new checkpoint.
+func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update, opts ...RunOption) (info checkpoint.Info, err error) {
+	cfg, err := g.runConfig(append(slices.Clone(opts), Thread(thread)))
+	if err != nil {
+		return info, err
+	}
+	switch {
+	case g.opts.Saver == nil:
+		return info, ErrNoSaver
+	case thread == "":
+		return info, ErrNoThread
+	}
+	cfg.durability = Sync
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{g: g, scope: &scope{cfg: cfg, saver: g.opts.Saver}, cancel: cancel, pos: g.emptyPosition()}
+	if r.recorder, err = g.openRecorder(ctx, r.scope, cancel); err != nil {
+		return info, err
+	}
+	defer func() { err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx))) }()
+
+	saved, err := r.recorder.load(ctx, cfg.from)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "":
+		saved = nil
+		r.pos.info.Step = -1
+	case err != nil:
+		return info, err
+	default:
+		if r.pos, err = g.position(saved, cfg.otherShape); err != nil {
+			return info, err
+		}
+	}
+	if err := r.edit(ctx, saved, asNode, slices.Clone(u)); err != nil {
+		return info, fmt.Errorf("editing thread %q: %w", thread, err)
+	}
+	return r.pos.info, nil
+}
+
+// edit makes u a boundary of its own; saved is the checkpoint it follows, nil on a new thread.
+func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u Update) error {
+	if (node == End || node == AsCopy) && len(u) > 0 {
+		return fmt.Errorf("an edit as %q has no update", node)
+	}
+	switch node {
+	case AsCopy:
+		return r.copy(ctx, saved)
+	case AsInput:
+		return r.editInput(ctx, u)
+	case "":
+		var err error
+		if node, err = r.lastNode(); err != nil {
+			return err
+		}
+	}
+	if node != Start && node != End && r.g.nodes[node] == nil {
+		return r.g.unknownNode(node, "")
+	}
+	joins, err := r.settle(saved)
+	if err != nil {
+		return err
+	}
+	next := position{
+		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceUpdate, Nodes: []string{node}},
+		lineage: r.g.opts.NewID(),
+		cells:   r.pos.cells,
+		agenda:  agenda{joins: joins},
+	}
+	var changes []channelChange
+	if node != End {
+		if next.cells, changes, next.agenda, err = r.editAs(node, u, joins); err != nil {
+			return err
+		}
+	} else {
+		next.info.Nodes = r.pos.info.Nodes
+	}
+	r.g.schedule(&next)
+	return r.commit(ctx, next, changes, nil)
+}
+
+// editAs merges u as the update of node.
+func (r *run) editAs(node string, u Update, joins progress) ([]cell, []channelChange, agenda, error) {
+	step := r.pos.step()
+	if err := r.g.schema.check(u, node, step); err != nil {
+		return nil, nil, agenda{}, err
+	}
+	own := State{schema: r.g.schema, cells: r.pos.cells, own: u.writes()}
+	targets, err := r.g.targets(node, step, u, own, true)
+	if err != nil {
+		return nil, nil, agenda{}, &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}
+	}
+	cells, changes, err := r.g.schema.merge(r.pos.cells, []nodeWrites{{node, u.writes()}}, step)
+	return cells, changes, r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, agenda{joins: joins}), err
+}
+
+// settle merges what was written since the checkpoint that the edit follows: a command, and the finished tasks of its
+// superstep. It returns the joins after that. An edit of an older checkpoint begins at the checkpoint itself.
+func (r *run) settle(saved *checkpoint.Saved) (progress, error) {
+	if saved == nil || r.scope.cfg.from != "" {
+		return r.pos.agenda.joins, nil
+	}
+	if err := r.command(saved); err != nil {
+		return nil, err
+	}
+	var done []finishedTask
+	for _, i := range mergeOrder(r.pos.tasks) {
+		if t := r.pos.tasks[i]; t.cached {
+			done = append(done, t.finish())
+		}
+	}
+	if len(done) == 0 {
+		return r.pos.agenda.joins, nil
+	}
+	cells, changes, err := r.g.schema.merge(r.pos.cells, r.pos.finished(), r.pos.step())
+	if err != nil {
+		return nil, err
+	}
+	r.pos.cells = cells
+	r.recorder.note(changes)
+	return r.g.topo.plan(done, r.pos.agenda).joins, nil
+}
+
+// copy repeats the checkpoint that was loaded beside it.
+func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
+	if saved == nil {
+		return ErrUnknownThread
+	}
+	next := r.pos
+	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
+	next.lineage = r.g.opts.NewID()
+	r.g.schedule(&next)
+	r.recorder.parent = checkpoint.Info{ID: saved.Parent, Seq: saved.ParentSeq}
+	return r.commit(ctx, next, nil, nil)
+}
+
+// editInput stores u as an input that is due.
+func (r *run) editInput(ctx context.Context, u Update) error {
+	if r.pos.info.ID == "" {
+		r.pos = r.g.emptyPosition()
+	}
+	next, err := r.inputPosition(u)
+	if err != nil {
+		return err
+	}
+	return r.commit(ctx, next, nil, nil)
+}
+
+// lastNode returns the node that ran last.
+func (r *run) lastNode() (string, error) {
+	switch nodes := r.pos.info.Nodes; {
+	case r.pos.info.ID == "":
+		return Start, nil
+	case len(nodes) == 1:
+		return nodes[0], nil
+	case len(nodes) == 0:
+		return "", errors.New("no node has run yet; name the node that the edit stands for")
+	default:
+		return "", fmt.Errorf("%s ran last, at once; name the node that the edit stands for", quoteAll(nodes))
+	}
+}

@@ -1,0 +1,425 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// recorder turns the positions of one run into boundaries and hands them to the saver: each before the next superstep, behind
+// the run's back, or only the last, as the run's durability says. It holds the thread's lease while it is open.
+//
+// The run's goroutine owns the fields above mu and calls all methods.
+type recorder struct {
+	g         *Graph
+	saver     checkpoint.Saver
+	thread    string
+	namespace string
+	lease     string // token, empty when the saver grants none
+	mode      Durability
+	labels    map[string]string
+
+	lastSeq  int64
+	parent   checkpoint.Info       // last boundary stored or queued
+	versions map[string]int64      // its channels
+	unsaved  map[int]channelChange // changes since parent
+	holding  bool                  // the next boundary waits for the one after it
+	held     []checkpoint.Boundary
+	last     *position           // with Exit: not stored yet
+	kept     []checkpoint.Result // with Exit: results of last's tasks
+
+	stopLease func(context.Context) error
+	stopped   chan struct{} // closed when the writer has ended
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	queue   []storeOp
+	writing bool
+	closing bool
+	err     error // first failure; nothing is written after it
+	told    bool  // err has been returned
+}
+
+// storeOp is a boundary or a result to write.
+type storeOp struct {
+	boundary *checkpoint.Boundary
+	seq      int64
+	result   checkpoint.Result
+}
+
+// openRecorder takes the thread's lease, which it notes in sc. cancel ends the run when the lease is lost.
+func (g *Graph) openRecorder(ctx context.Context, sc *scope, cancel context.CancelCauseFunc) (*recorder, error) {
+	leaser, ok := sc.saver.(checkpoint.Leaser)
+	if !ok {
+		return g.newRecorder(ctx, sc), nil
+	}
+	cfg := &sc.cfg
+	l := checkpoint.Lease{Thread: cfg.thread, Token: g.opts.NewID(), Owner: cfg.owner, Process: checkpoint.CurrentProcess(), Acquired: g.opts.Clock()}
+	if l.Owner == "" {
+		l.Owner = fmt.Sprintf("process %d", os.Getpid())
+	}
+	l.Expires = l.Acquired.Add(cfg.ttl)
+	if err := leaser.Acquire(ctx, l); err != nil {
+		return nil, err
+	}
+	sc.lease = l.Token
+	s := g.newRecorder(ctx, sc)
+	s.stopLease = g.keepLease(context.WithoutCancel(ctx), leaser, l, cfg.ttl, cancel)
+	return s, nil
+}
+
+// newRecorder returns a recorder that writes with the lease of sc.
+func (g *Graph) newRecorder(ctx context.Context, sc *scope) *recorder {
+	s := &recorder{
+		g: g, saver: sc.saver, thread: sc.cfg.thread, namespace: joinNamespace(sc.path), lease: sc.lease,
+		mode: sc.cfg.durability, labels: sc.cfg.labels,
+		versions: map[string]int64{}, unsaved: map[int]channelChange{}, stopped: make(chan struct{}),
+	}
+	s.changed = sync.NewCond(&s.mu)
+	go s.write(context.WithoutCancel(ctx))
+	return s
+}
+
+// keepLease renews a lease until the returned function is called, which releases it.
+func (g *Graph) keepLease(ctx context.Context, leaser checkpoint.Leaser, l checkpoint.Lease, ttl time.Duration, cancel context.CancelCauseFunc) func(context.Context) error {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(max(ttl/3, time.Millisecond))
+		defer tick.Stop()
+		expires := l.Expires
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			now := g.opts.Clock()
+			err := leaser.Renew(ctx, l.Thread, l.Token, now.Add(ttl))
+			switch {
+			case err == nil:
+				expires = now.Add(ttl)
+			case errors.Is(err, checkpoint.ErrLeaseLost) || now.After(expires):
+				cancel(fmt.Errorf("renewing the lease of thread %q: %w", l.Thread, checkpoint.ErrLeaseLost))
+				return
+			default:
+				g.opts.Logger.WarnContext(ctx, "renewing a lease", "thread", l.Thread, "error", err)
+			}
+		}
+	}()
+	return func(ctx context.Context) error {
+		close(stop)
+		<-done
+		return leaser.Release(ctx, l.Thread, l.Token)
+	}
+}
+
+// load returns the checkpoint with this ID, or the newest, and continues from it.
+func (s *recorder) load(ctx context.Context, id string) (*checkpoint.Saved, error) {
+	saved, err := s.saver.Load(ctx, checkpoint.Ref{Thread: s.thread, Namespace: s.namespace, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	s.lastSeq, s.parent, s.versions = saved.LastSeq, saved.Info, maps.Clone(saved.Channels)
+	if s.versions == nil {
+		s.versions = map[string]int64{}
+	}
+	return saved, nil
+}
+
+// hold keeps the next boundary back until the one after it, to store both in one transaction.
+func (s *recorder) hold() { s.holding = true }
+
+// commit stores a position, and fills in its ID, sequence number and size.
+func (s *recorder) commit(ctx context.Context, next *position, changes []channelChange, tasks []*task) error {
+	s.note(changes)
+	if s.mode == Exit {
+		s.holding = false
+		next.info.Seq = s.lastSeq
+		saved := *next
+		s.last, s.kept = &saved, nil
+		return s.failed()
+	}
+	b, err := s.boundary(next)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if t.encoded != nil && !t.sent && !t.cached {
+			b.Results = append(b.Results, *t.encoded)
+		}
+	}
+	if s.mode == Sync {
+		rest, err := s.takeBack()
+		if err != nil {
+			return err
+		}
+		b.Results = append(rest, b.Results...)
+	}
+	b.Checkpoint.Bytes = b.Size()
+	next.info.Bytes = b.Checkpoint.Bytes
+	if s.holding {
+		s.holding, s.held = false, append(s.held, b)
+		return nil
+	}
+	ready := append(s.held, b)
+	s.held = nil
+	if s.mode == Sync {
+		return s.saver.Save(ctx, ready...)
+	}
+	for i := range ready {
+		s.enqueue(storeOp{boundary: &ready[i]})
+	}
+	return s.failed()
+}
+
+// note keeps changes for the next boundary.
+func (s *recorder) note(changes []channelChange) {
+	for _, c := range changes {
+		s.unsaved[c.index] = combine(s.g.schema.channels[c.index], s.unsaved[c.index], c)
+	}
+}
+
+// combine joins a change with a later one of the same channel.
+func combine(c Channel, before, after channelChange) channelChange {
+	if !after.delta || before.payload == nil {
+		return after
+	}
+	joined := after
+	joined.delta = before.delta
+	joined.payload = c.join(before.payload, after.payload)
+	joined.data = nil
+	return joined
+}
+
+// boundary encodes what changed since the last one.
+func (s *recorder) boundary(next *position) (checkpoint.Boundary, error) {
+	next.info.ID, next.info.Seq = s.g.opts.NewID(), s.lastSeq+1
+	next.info.Parent, next.info.ParentSeq = s.parent.ID, s.parent.Seq
+	cp, err := next.checkpoint(s.g.shape)
+	if err != nil {
+		return checkpoint.Boundary{}, err
+	}
+	b := checkpoint.Boundary{Checkpoint: cp, ShapeText: s.g.shapeText, Labels: s.labels, Lease: s.lease}
+	versions := maps.Clone(s.versions)
+	for _, i := range slices.Sorted(maps.Keys(s.unsaved)) {
+		c, ch := s.g.schema.channels[i], s.unsaved[i]
+		if ch.gone {
+			delete(versions, c.Name())
+			continue
+		}
+		data := ch.data
+		if data == nil {
+			if data, err = c.encode(ch.payload); err != nil {
+				return b, err
+			}
+		}
+		v := checkpoint.Value{Channel: c.Name(), Delta: ch.delta, Data: data}
+		if ch.delta {
+			v.Prev = versions[c.Name()]
+		}
+		versions[c.Name()] = next.info.Seq
+		b.Values = append(b.Values, v)
+	}
+	b.Checkpoint.Channels = maps.Clone(versions)
+	clear(s.unsaved)
+	s.versions, s.labels = versions, nil
+	s.lastSeq, s.parent = next.info.Seq, next.info
+	return b, nil
+}
+
+// finished encodes the result of a task, and while others still run stores it, so that a crash doesn't repeat the task.
+func (s *recorder) finished(seq int64, t *task, others bool) error {
+	if err := t.encode(); err != nil {
+		return err
+	}
+	if others {
+		s.send(seq, t)
+	}
+	return nil
+}
+
+func (t *task) encode() error {
+	r, err := t.result()
+	if err != nil {
+		return err
+	}
+	t.encoded = &r
+	return nil
+}
+
+func (s *recorder) send(seq int64, t *task) {
+	if t.encoded != nil && !t.sent && !t.cached {
+		t.sent = true
+		s.results(seq, *t.encoded)
+	}
+}
+
+// keep stores the results of a superstep that can't be merged.
+func (s *recorder) keep(seq int64, tasks []*task) error {
+	for _, t := range tasks {
+		s.send(seq, t)
+	}
+	return s.flush()
+}
+
+// results queues a result of a task of the checkpoint seq.
+func (s *recorder) results(seq int64, r checkpoint.Result) {
+	if s.mode == Exit && s.last != nil {
+		s.kept = append(s.kept, r)
+		return
+	}
+	s.enqueue(storeOp{seq: seq, result: r})
+}
+
+func (s *recorder) effects(cfg runConfig, seq int64) *effects {
+	log, ok := s.saver.(checkpoint.EffectLog)
+	if !ok {
+		return nil
+	}
+	return &effects{log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: cfg.retryUnknown}
+}
+
+// close stores what isn't stored yet, and releases the lease.
+func (s *recorder) close(ctx context.Context) error {
+	var errs []error
+	if s.last != nil {
+		errs = append(errs, s.saveLast(ctx))
+	}
+	s.mu.Lock()
+	s.closing = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	<-s.stopped
+	if !s.told {
+		errs = append(errs, s.err)
+	}
+	if s.stopLease != nil {
+		errs = append(errs, s.stopLease(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *recorder) saveLast(ctx context.Context) error {
+	b, err := s.boundary(s.last)
+	if err != nil {
+		return fmt.Errorf("storing the last step of graph %q in thread %q: %w", s.g.name, s.thread, err)
+	}
+	b.Checkpoint.Bytes = b.Size()
+	if err := s.saver.Save(ctx, b); err != nil {
+		return err
+	}
+	if len(s.kept) == 0 {
+		return nil
+	}
+	return s.saver.SaveResults(ctx, checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: s.lastSeq, Lease: s.lease, Results: s.kept})
+}
+
+func (s *recorder) enqueue(op storeOp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, op)
+	s.changed.Broadcast()
+}
+
+// flush waits until everything queued is written.
+func (s *recorder) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.err == nil && (s.writing || len(s.queue) > 0) {
+		s.changed.Wait()
+	}
+	return s.tell()
+}
+
+func (s *recorder) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tell()
+}
+
+// tell returns the first failure; mu is held.
+func (s *recorder) tell() error {
+	s.told = s.told || s.err != nil
+	return s.err
+}
+
+// takeBack waits for the write in progress and returns the queued results, which are queued no more.
+func (s *recorder) takeBack() ([]checkpoint.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queue := s.queue
+	s.queue = nil
+	for s.err == nil && s.writing {
+		s.changed.Wait()
+	}
+	var rest []checkpoint.Result
+	for _, op := range queue {
+		rest = append(rest, op.result)
+	}
+	return rest, s.tell()
+}
+
+// write is the writer's goroutine: it stores what is queued, as much as there is in one transaction.
+func (s *recorder) write(ctx context.Context) {
+	defer close(s.stopped)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for len(s.queue) == 0 && !s.closing {
+			s.changed.Wait()
+		}
+		if len(s.queue) == 0 {
+			return
+		}
+		ops := s.queue
+		s.queue = nil
+		if s.err != nil {
+			continue
+		}
+		s.writing = true
+		s.mu.Unlock()
+		err := s.writeAll(ctx, ops)
+		s.mu.Lock()
+		s.writing = false
+		if s.err == nil {
+			s.err = err
+		}
+		s.changed.Broadcast()
+	}
+}
+
+func (s *recorder) writeAll(ctx context.Context, ops []storeOp) error {
+	for len(ops) > 0 {
+		n := 1
+		for n < len(ops) && (ops[n].boundary == nil) == (ops[0].boundary == nil) && ops[n].seq == ops[0].seq {
+			n++
+		}
+		var err error
+		if ops[0].boundary != nil {
+			boundaries := make([]checkpoint.Boundary, n)
+			for i, op := range ops[:n] {
+				boundaries[i] = *op.boundary
+			}
+			err = s.saver.Save(ctx, boundaries...)
+		} else {
+			set := checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: ops[0].seq, Lease: s.lease}
+			for _, op := range ops[:n] {
+				set.Results = append(set.Results, op.result)
+			}
+			err = s.saver.SaveResults(ctx, set)
+		}
+		if err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// fork copies the position to a boundary of its own with a lineage of its own: its tasks run again, with effects and questions of
+// their own. The input of a run is kept.
+func (r *run) fork(ctx context.Context) error {
+	before := r.pos
+	next := before
+	next.info = checkpoint.Info{Step: before.step(), Source: checkpoint.SourceFork, Nodes: before.info.Nodes}
+	next.lineage = r.g.opts.NewID()
+	r.g.schedule(&next)
+	if len(before.tasks) > 0 && before.tasks[0].node == Start {
+		r.resumed = false
+		return r.enterAt(ctx, next)
+	}
+	return r.commit(ctx, next, nil, nil)
+}
+
+// command applies the commands that earlier runs and this one continue the thread with.
+func (r *run) command(saved *checkpoint.Saved) error {
+	given := task{id: checkpoint.CommandTask, done: true}
+	if stored, ok := saved.Result(checkpoint.CommandTask); ok && r.scope.cfg.from == "" {
+		if err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape); err != nil {
+			return err
+		}
+		given.cached = false
+	}
+	if r.scope.cfg.command != nil {
+		u := slices.Clone(r.scope.cfg.command)
+		if err := r.g.schema.check(u, "", r.pos.step()); err != nil {
+			return err
+		}
+		targets, err := r.g.targets("", r.pos.step(), u, State{}, false)
+		if err != nil {
+			return err
+		}
+		given.update = append(given.update.writes(), u...)
+		given.targets = append(given.targets, targets...)
+		given.update = append(given.update.writes(), gotos(given.targets)...)
+		result, err := given.result()
+		if err != nil {
+			return err
+		}
+		r.recorder.results(r.pos.info.Seq, result)
+	}
+	return r.apply(&given)
+}
+
+func gotos(next []Next) Update {
+	if len(next) == 0 {
+		return nil
+	}
+	return Update{Goto(next...)}
+}
+
+// apply merges the writes of a command into the position and adds the tasks that it asks for.
+func (r *run) apply(given *task) error {
+	if ws := given.update.writes(); len(ws) > 0 {
+		cells, changes, err := r.g.schema.overlay(r.pos.cells, ws, r.pos.step())
+		if err != nil {
+			return err
+		}
+		r.pos.cells = cells
+		r.recorder.note(changes)
+	}
+	if len(given.targets) == 0 {
+		return nil
+	}
+	p := &r.pos
+	added := r.g.topo.plan([]finishedTask{{targets: given.targets, onlyTargets: true}}, agenda{})
+	old := map[string]*task{}
+	for _, t := range p.tasks {
+		old[t.id] = t
+	}
+	p.agenda = r.g.topo.join(p.agenda, added)
+	next := p.info.Next
+	r.g.schedule(p)
+	for i, t := range p.tasks {
+		if before := old[t.id]; before != nil {
+			p.tasks[i] = before
+		}
+	}
+	if len(p.tasks) == 0 {
+		p.info.Next = next
+	}
+	return nil
+}
+
+// overlay merges writes between two supersteps: unlike merge it doesn't end the values of one-step channels.
+func (sc *schema) overlay(cells []cell, ws []Write, step int) ([]cell, []channelChange, error) {
+	next, all, err := sc.merge(cells, []nodeWrites{{writes: ws}}, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	var changes []channelChange
+	for _, c := range all {
+		if c.gone {
+			next[c.index] = cells[c.index]
+		} else {
+			changes = append(changes, c)
+		}
+	}
+	return next, changes, nil
+}
+
+// join returns an agenda with what is due in a and in added.
+func (t *topology) join(a, added agenda) agenda {
+	var sent, pulled []dueTask
+	var held []string
+	for _, d := range slices.Concat(a.due, added.due) {
+		switch {
+		case d.send:
+			sent = append(sent, d)
+		case t.deferred[d.node] && len(a.due) > 0 && !slices.ContainsFunc(a.due, func(o dueTask) bool { return !o.send && o.node == d.node }):
+			held = append(held, d.node)
+		case !slices.ContainsFunc(pulled, func(o dueTask) bool { return o.node == d.node }):
+			pulled = append(pulled, d)
+		}
+	}
+	slices.SortFunc(pulled, func(x, y dueTask) int { return cmp.Compare(x.node, y.node) })
+	a.due = append(sent, pulled...)
+	a.waiting = sortedSet(slices.Concat(a.waiting, added.waiting, held))
+	return a
+}
+
+// answer passes the answers of the run's options to the tasks that asked, here and in subgraphs, and stores them.
+func (r *run) answer(ctx context.Context) error {
+	var open []Question
+	asker := map[string]*task{}
+	for _, t := range r.pos.tasks {
+		for _, q := range t.openQuestions(nil) {
+			open = append(open, q)
+			asker[q.ID] = t
+		}
+	}
+	ids := make([]string, len(open))
+	for i, q := range open {
+		ids[i] = q.ID
+	}
+	for _, a := range r.scope.cfg.answers {
+		id := a.id
+		if id == "" && len(ids) == 1 {
+			id = ids[0]
+		}
+		t := asker[id]
+		if t == nil {
+			return fmt.Errorf("continuing thread %q: %w", r.scope.cfg.thread, &AnswerError{ID: a.id, Open: ids})
+		}
+		data, err := JSON.Encode(a.value)
+		if err != nil {
+			return fmt.Errorf("encoding the answer to question %q: %w", id, err)
+		}
+		delete(asker, id)
+		q := open[slices.Index(ids, id)]
+		if err := r.answerBelow(ctx, q, data); err != nil {
+			return fmt.Errorf("passing the answer to question %q on: %w", id, err)
+		}
+		t.stored.Take(id, data)
+		r.recorder.results(r.pos.info.Seq, t.stored)
+	}
+	return r.recorder.flush()
+}
+
+// answerBelow stores an answer in the namespaces of the subgraphs that lead to the one that asked, innermost first.
+func (r *run) answerBelow(ctx context.Context, q Question, data []byte) error {
+	for n := len(q.Namespace); n > 0; n-- {
+		ref := checkpoint.Ref{Thread: r.scope.cfg.thread, Namespace: joinNamespace(q.Namespace[:n])}
+		saved, err := r.scope.saver.Load(ctx, ref)
+		if errors.Is(err, checkpoint.ErrNotFound) {
+			continue // it stores nothing, or its number is part of the path
+		} else if err != nil {
+			return err
+		}
+		for _, result := range saved.Results {
+			if !result.Take(q.ID, data) {
+				continue
+			}
+			set := checkpoint.ResultSet{Thread: ref.Thread, Namespace: ref.Namespace, Seq: saved.Seq, Lease: r.scope.lease, Results: []checkpoint.Result{result}}
+			if err := r.scope.saver.SaveResults(ctx, set); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

