@@ -109,12 +109,29 @@ type Result struct {
 	Handled    bool        `json:"handled,omitempty"`    // the node failed, and Writes and Targets are its error handler's
 }
 
+// Take stores the answer to an open question of the task or of its subgraphs, and reports whether there is one with this ID.
+func (r *Result) Take(id string, answer []byte) bool {
+	if n := len(r.Answers); n < len(r.Interrupts) && r.Interrupts[n].ID == id {
+		r.Answers = append(slices.Clone(r.Answers), answer)
+		return true
+	}
+	for i := range r.Nested {
+		if r.Nested[i].ID == id && r.Nested[i].Answer == nil {
+			r.Nested = slices.Clone(r.Nested)
+			r.Nested[i].Answer = answer
+			return true
+		}
+	}
+	return false
+}
+
 // Nested is a question that was asked in a subgraph.
 type Nested struct {
 	Interrupt
-	Namespace string `json:"namespace,omitempty"` // of the subgraph's checkpoints; empty when it has none
-	Node      string `json:"node"`                // that asked
-	Answer    []byte `json:"answer,omitempty"`    // JSON
+	Namespace string `json:"namespace"`         // of the subgraph that asked
+	Node      string `json:"node"`              // that asked
+	Unsaved   bool   `json:"unsaved,omitempty"` // the subgraph stores nothing, so that the answer is kept only here
+	Answer    []byte `json:"answer,omitempty"`  // JSON
 }
 
 // BreakpointTask is the task of a [Result] that isn't of a task: it says that a run stopped at a breakpoint here.

@@ -61,8 +61,9 @@ type resultRecord struct {
 
 // nestedRecord is a question of a subgraph, with the question's ID as the channel.
 type nestedRecord struct {
-	Namespace string       `json:"ns,omitempty"`
+	Namespace string       `json:"ns"`
 	Node      string       `json:"node"`
+	Unsaved   bool         `json:"unsaved,omitempty"`
 	Question  writeRecord  `json:"q"`
 	Answer    *writeRecord `json:"a,omitempty"` // nil while there is none
 }
@@ -120,7 +121,7 @@ func (p *packer) nested(ctx context.Context, nested []checkpoint.Nested) ([]nest
 		if err != nil {
 			return nil, err
 		}
-		r := nestedRecord{Namespace: n.Namespace, Node: n.Node, Question: records[0]}
+		r := nestedRecord{Namespace: n.Namespace, Node: n.Node, Unsaved: n.Unsaved, Question: records[0]}
 		if n.Answer != nil {
 			r.Answer = &records[1]
 		}
@@ -182,7 +183,7 @@ func (u *unpacker) nested(ctx context.Context, rs []nestedRecord) ([]checkpoint.
 		if err != nil {
 			return nil, err
 		}
-		n := checkpoint.Nested{Namespace: r.Namespace, Node: r.Node, Interrupt: checkpoint.Interrupt{ID: writes[0].Channel, Value: writes[0].Data}}
+		n := checkpoint.Nested{Namespace: r.Namespace, Node: r.Node, Unsaved: r.Unsaved, Interrupt: checkpoint.Interrupt{ID: writes[0].Channel, Value: writes[0].Data}}
 		if r.Answer != nil {
 			n.Answer = writes[1].Data
 		}
