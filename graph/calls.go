@@ -19,12 +19,13 @@ type taskCalls struct {
 	send    bool
 	private Update // input of a Send
 	scope   *scope
-	effects *effects            // nil when nothing is stored
-	known   []checkpoint.Nested // questions of subgraphs that earlier runs left
-	beats   chan struct{}       // has an item after progress; nil when nobody watches
+	effects *effects      // nil when nothing is stored
+	beats   chan struct{} // has an item after progress; nil when nobody watches
 
 	mu       sync.Mutex
+	known    []checkpoint.Nested // questions of subgraphs that earlier runs left
 	closed   bool
+	attempts int                 // begun
 	called   int                 // subgraphs run in this attempt
 	halted   error               // a subgraph stopped without an end
 	nested   []checkpoint.Nested // its questions
@@ -60,6 +61,13 @@ func (c *taskCalls) restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next, c.called, c.halted, c.nested = 0, 0, nil, nil
+	c.attempts++
+}
+
+func (c *taskCalls) attempt() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attempts
 }
 
 // open reports whether the node asked something in its last attempt that has no answer, or one of its subgraphs stopped.
@@ -147,10 +155,8 @@ func nestedQuestions(nested []checkpoint.Nested, answered bool) []Question {
 // inherited returns the answer to a question that the graph above keeps because this one stores nothing, or nil.
 func (c *taskCalls) inherited(id string) []byte {
 	for s := c.scope; s.saver == nil && s.above != nil; s = s.above.scope {
-		for _, n := range s.above.known {
-			if n.ID == id && n.Answer != nil {
-				return n.Answer
-			}
+		if answer := s.above.answerTo(id); answer != nil {
+			return answer
 		}
 	}
 	return nil
@@ -195,11 +201,43 @@ func (c *taskCalls) ask(value any) (answer []byte, n int, err error) {
 	return nil, n, ErrInterrupted
 }
 
-// reject forgets the answer to question n and those after it, so that they can be given again.
+// reject forgets the answer to question n and those after it, here and in the graphs above, so that they can be given again.
 func (c *taskCalls) reject(n int) {
 	c.mu.Lock()
+	n = min(n, len(c.answers))
+	var again []string
+	for _, q := range c.asked[n:] {
+		again = append(again, q.ID)
+	}
+	c.answers, c.next, c.refused = c.answers[:n], n, true
+	c.mu.Unlock()
+	for t := c.scope.above; t != nil; t = t.scope.above {
+		t.reopen(again)
+	}
+}
+
+// reopen takes the answers to questions of subgraphs back.
+func (c *taskCalls) reopen(ids []string) {
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.answers, c.next, c.refused = c.answers[:min(n, len(c.answers))], n, true
+	c.known = slices.Clone(c.known)
+	for i := range c.known {
+		if slices.Contains(ids, c.known[i].ID) {
+			c.known[i].Answer = nil
+		}
+	}
+}
+
+// answerTo returns the answer to a question of a subgraph that earlier runs left, or nil.
+func (c *taskCalls) answerTo(id string) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.known {
+		if n.ID == id {
+			return n.Answer
+		}
+	}
+	return nil
 }
 
 // Emit sends v to the stream of the run that ctx belongs to, as a [Custom] event. It never blocks, and does nothing when the

@@ -82,7 +82,7 @@ func (g *Graph) start(ctx context.Context, in Update, sc *scope, yield func(Even
 	defer cancel(nil)
 	r := &run{g: g, scope: sc, yield: yield, cancel: cancel, pos: g.emptyPosition()}
 	r.inbox.signal = make(chan struct{}, 1)
-	sc.send, sc.store = r.inbox.put, g.opts.Store
+	sc.graph, sc.send, sc.store = g.name, r.inbox.put, g.opts.Store
 	if err = r.open(ctx); err != nil {
 		return r.state(), err
 	}

@@ -98,7 +98,7 @@ func (n *nodeDef) link(g *Graph) []error {
 		if t == nil {
 			return nil, errors.New("graph: the node of a subgraph was called outside a run")
 		}
-		in := t.private
+		in := append(Update{}, t.private...)
 		if !t.send {
 			in = n.childInput(s)
 		}

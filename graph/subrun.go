@@ -15,6 +15,7 @@ import (
 
 // scope is what the tasks of a run, and the subgraphs they run, know of it. It doesn't change during the run.
 type scope struct {
+	graph string
 	cfg   runConfig
 	path  []string         // namespace of the run
 	saver checkpoint.Saver // nil when the run isn't stored
