@@ -252,6 +252,13 @@ func EmitMessage(ctx context.Context, m Message) {
 	taskFrom(ctx).tell(Messages, message{text: &m})
 }
 
+// Listening reports whether the stream of the run that ctx belongs to carries events of a mode, so that work for nobody can be
+// left out.
+func Listening(ctx context.Context, m Mode) bool {
+	t := taskFrom(ctx)
+	return t != nil && t.scope.cfg.modes[m]
+}
+
 // Heartbeat counts as progress for the [IdleTimeout] of the node that ctx belongs to, and of those that run its graph as a
 // subgraph.
 func Heartbeat(ctx context.Context) {

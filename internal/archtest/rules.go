@@ -13,7 +13,8 @@ var rules = []rule{
 	{"graph/store", []string{"graph/store/fulltext"}, "a store is written against these types alone, also outside this module"},
 	{"graph/store/storetest", []string{"graph/store"}, "the conformance suite serves stores that know nothing but the interface"},
 	{"graph/store/sqlite", []string{"graph/store", "graph/store/fulltext", "internal/sqlitedb"}, "the store keeps items and knows no graphs"},
-	{"graph", []string{"graph/checkpoint"}, "the graph library is used without the agent and with any saver"},
+	{"graph", []string{"graph/checkpoint", "graph/store"}, "the graph library is used without the agent, with any saver and any store"},
+	{"graph/llmstream", []string{"graph"}, "a graph knows no models; who has one adds this"},
 
 	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
