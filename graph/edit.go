@@ -98,7 +98,28 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 		next.info.Nodes = r.pos.info.Nodes
 	}
 	r.g.schedule(&next)
+	if err := r.standIn(node, u); err != nil {
+		return err
+	}
 	return r.commit(ctx, next, changes, nil)
+}
+
+// standIn notes u as the result of the due task of node that the edit stands for, if there is one, at the checkpoint before the
+// edit.
+func (r *run) standIn(node string, u Update) error {
+	i := slices.IndexFunc(r.pos.tasks, func(t *task) bool { return t.node == node && !t.done })
+	if i < 0 {
+		return nil
+	}
+	t := r.pos.tasks[i]
+	t.update, t.done = u, true
+	result, err := t.result()
+	if err != nil {
+		return err
+	}
+	result.Interrupts, result.Answers, result.Nested = t.stored.Interrupts, t.stored.Answers, t.stored.Nested
+	r.recorder.results(r.pos.info.Seq, result)
+	return nil
 }
 
 // editAs merges u as the update of node.

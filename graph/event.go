@@ -58,7 +58,7 @@ type Event struct {
 	Input State     // Tasks, when the task begins
 	Err   error     // Tasks, when the task failed
 
-	State State // Values
+	State State // Values and Checkpoints
 
 	Checkpoint checkpoint.Info // Checkpoints
 

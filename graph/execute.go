@@ -73,6 +73,9 @@ func (r *run) superstep(ctx context.Context) error {
 	}
 	wrote := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return len(t.update.writes()) > 0 })
 	if err := r.advance(ctx); err != nil {
+		if r.recorder != nil { // the tasks have finished, although their writes don't fit
+			err = errors.Join(err, r.recorder.keep(r.pos.info.Seq, r.pos.tasks))
+		}
 		return err
 	}
 	if wrote {
@@ -100,9 +103,10 @@ func (r *run) prepare() {
 		if r.recorder == nil && r.scope.above != nil {
 			t.calls.inherit()
 		}
-		if t.send && !t.cached {
-			t.err = r.prepareSend(t)
-			t.done = t.err != nil
+		if t.send {
+			if err := r.prepareSend(t); err != nil && !t.cached {
+				t.err, t.done = err, true
+			}
 		}
 	}
 }
@@ -208,7 +212,7 @@ func (x *execution) handle(m message) {
 func (x *execution) finished(t *task) {
 	r := x.r
 	cut := t.err != nil && (x.runCtx.Err() != nil || x.stop && isContextEnd(t.err))
-	gone := errors.Is(t.err, ErrNoParent) && r.scope.above != nil // the graph goes with the task
+	gone := errors.Is(t.err, ErrNoParent) // the graph ends with the task, by success above or by failure at the root
 	if r.recorder != nil && !cut && !gone {
 		if err := r.recorder.finished(r.pos.info.Seq, t, x.running+len(x.queue) > 0); err != nil {
 			t.err = err

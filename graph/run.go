@@ -387,7 +387,7 @@ func (r *run) commit(ctx context.Context, next position, changes []channelChange
 		next.info.ParentSeq, next.info.Seq = r.pos.info.Seq, r.pos.info.Seq+1
 	}
 	r.pos = next
-	r.emit(Event{Mode: Checkpoints, Step: next.info.Step, Checkpoint: next.info})
+	r.emit(Event{Mode: Checkpoints, Step: next.info.Step, Checkpoint: next.info, State: next.state(r.g)})
 	return nil
 }
 

@@ -46,12 +46,16 @@ type StateOption func(*stateConfig)
 
 type stateConfig struct{ subgraphs bool }
 
-// WithSubgraphs fills in the snapshots of the subgraphs of due tasks, at all levels.
+// WithSubgraphs fills in the snapshots of the subgraphs of the listed tasks, at all levels.
 func WithSubgraphs() StateOption { return func(c *stateConfig) { c.subgraphs = true } }
 
 // State returns the newest state of a thread. The writes of tasks that have finished while others of their superstep have not
 // are merged in, and Next names only the others. An unknown thread is [ErrUnknownThread].
 func (g *Graph) State(ctx context.Context, thread string, opts ...StateOption) (Snapshot, error) {
+	return g.stateOf(ctx, checkpoint.Ref{Thread: thread}, true, opts)
+}
+
+func (g *Graph) stateOf(ctx context.Context, ref checkpoint.Ref, merged bool, opts []StateOption) (Snapshot, error) {
 	var cfg stateConfig
 	for _, opt := range opts {
 		opt(&cfg)
@@ -59,9 +63,9 @@ func (g *Graph) State(ctx context.Context, thread string, opts ...StateOption) (
 	if g.opts.Saver == nil {
 		return Snapshot{}, ErrNoSaver
 	}
-	snap, err := g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread}, true)
+	snap, err := g.snapshot(ctx, g.opts.Saver, ref, merged)
 	if err == nil && cfg.subgraphs {
-		err = g.fillSubgraphs(ctx, g.opts.Saver, thread, &snap)
+		err = g.fillSubgraphs(ctx, g.opts.Saver, ref.Thread, &snap)
 	}
 	return snap, err
 }
@@ -70,7 +74,7 @@ func (g *Graph) State(ctx context.Context, thread string, opts ...StateOption) (
 func (g *Graph) fillSubgraphs(ctx context.Context, saver checkpoint.Saver, thread string, snap *Snapshot) error {
 	for i := range snap.Tasks {
 		t := &snap.Tasks[i]
-		if t.Namespace == nil || t.Done {
+		if t.Namespace == nil {
 			continue
 		}
 		child := g.nodes[t.Node].child
@@ -89,12 +93,10 @@ func (g *Graph) fillSubgraphs(ctx context.Context, saver checkpoint.Saver, threa
 	return nil
 }
 
-// StateAt returns the state of a thread at a checkpoint, as it was when its superstep began.
-func (g *Graph) StateAt(ctx context.Context, thread, id string) (Snapshot, error) {
-	if g.opts.Saver == nil {
-		return Snapshot{}, ErrNoSaver
-	}
-	return g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread, ID: id}, false)
+// StateAt returns the state of a thread at a checkpoint, as it was when its superstep began. Snapshots of subgraphs are their
+// newest.
+func (g *Graph) StateAt(ctx context.Context, thread, id string, opts ...StateOption) (Snapshot, error) {
+	return g.stateOf(ctx, checkpoint.Ref{Thread: thread, ID: id}, false, opts)
 }
 
 // History yields the checkpoints of a thread, newest first, each as [Graph.StateAt] returns it. A damaged checkpoint is

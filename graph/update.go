@@ -14,6 +14,15 @@ type Write struct {
 	data   []byte // encoded value, once there is one
 }
 
+// Channel returns the channel that w writes to, nil for a Goto and a ToParent.
+func (w Write) Channel() Channel { return w.ch }
+
+// Value returns what w writes: for a channel that appends, a list of items. It is shared and must not be changed.
+func (w Write) Value() any { return w.value }
+
+// Replaces reports whether w puts its value in place of what a channel that appends or folds holds.
+func (w Write) Replaces() bool { return w.op == opReplace }
+
 type op string
 
 const (
