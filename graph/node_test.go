@@ -139,8 +139,10 @@ func TestPanics(t *testing.T) {
 		require.ErrorAs(t, err, &re)
 		require.Equal(t, "bad", re.Channel)
 		snap, err := g.State(t.Context(), "t")
-		require.NoError(t, err)
+		require.ErrorAs(t, err, &re, "the result of the node can't be merged into the state that is shown")
 		require.Equal(t, 0, snap.Checkpoint.Step, "the thread stays at the last boundary")
+		_, err = g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.ErrorAs(t, err, &re, "new input drops the result")
 	})
 }
 

@@ -50,7 +50,8 @@ type stateConfig struct{ subgraphs bool }
 func WithSubgraphs() StateOption { return func(c *stateConfig) { c.subgraphs = true } }
 
 // State returns the newest state of a thread. The writes of tasks that have finished while others of their superstep have not
-// are merged in, and Next names only the others. An unknown thread is [ErrUnknownThread].
+// are merged in, and Next names only the others. When they can't be merged the error says why, and comes with the state without
+// them; new input or a fork drops them. An unknown thread is [ErrUnknownThread].
 func (g *Graph) State(ctx context.Context, thread string, opts ...StateOption) (Snapshot, error) {
 	return g.stateOf(ctx, checkpoint.Ref{Thread: thread}, true, opts)
 }
