@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -83,11 +84,8 @@ func (m *Memory) find(ns Namespace, key string) (*memoryItem, bool) {
 // below returns the items in and below a namespace.
 func (m *Memory) below(prefix Namespace) []*memoryItem {
 	start, _ := slices.BinarySearchFunc(m.byKey, &memoryItem{Item: Item{Namespace: prefix}}, compareKeys)
-	end := start
-	for end < len(m.byKey) && m.byKey[end].Namespace.HasPrefix(prefix) {
-		end++
-	}
-	return m.byKey[start:end]
+	rest := m.byKey[start:]
+	return rest[:sort.Search(len(rest), func(i int) bool { return !rest[i].Namespace.HasPrefix(prefix) })]
 }
 
 func (m *Memory) add(it *memoryItem) {

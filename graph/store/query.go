@@ -60,12 +60,12 @@ type Operator string
 // The operators. Numbers are compared with numbers and strings, by bytes, with strings; [Gt] and its like hold for nothing
 // else. Eq compares any JSON, objects by their members; [Ne] is its opposite.
 const (
-	OpEq  Operator = "$eq"
-	OpNe  Operator = "$ne"
-	OpGt  Operator = "$gt"
-	OpGte Operator = "$gte"
-	OpLt  Operator = "$lt"
-	OpLte Operator = "$lte"
+	OperatorEq  Operator = "$eq"
+	OperatorNe  Operator = "$ne"
+	OperatorGt  Operator = "$gt"
+	OperatorGte Operator = "$gte"
+	OperatorLt  Operator = "$lt"
+	OperatorLte Operator = "$lte"
 )
 
 // Condition is what a field of a value must be. [Eq], [Ne], [Gt], [Gte], [Lt] and [Lte] make them.
@@ -81,22 +81,22 @@ type Condition struct {
 }
 
 // Eq holds when the field equals value.
-func Eq(field string, value any) Condition { return Condition{field, OpEq, value} }
+func Eq(field string, value any) Condition { return Condition{field, OperatorEq, value} }
 
 // Ne holds when the field doesn't equal value.
-func Ne(field string, value any) Condition { return Condition{field, OpNe, value} }
+func Ne(field string, value any) Condition { return Condition{field, OperatorNe, value} }
 
 // Gt holds when the field is greater than value.
-func Gt(field string, value any) Condition { return Condition{field, OpGt, value} }
+func Gt(field string, value any) Condition { return Condition{field, OperatorGt, value} }
 
 // Gte holds when the field is greater than or equals value.
-func Gte(field string, value any) Condition { return Condition{field, OpGte, value} }
+func Gte(field string, value any) Condition { return Condition{field, OperatorGte, value} }
 
 // Lt holds when the field is less than value.
-func Lt(field string, value any) Condition { return Condition{field, OpLt, value} }
+func Lt(field string, value any) Condition { return Condition{field, OperatorLt, value} }
 
 // Lte holds when the field is less than or equals value.
-func Lte(field string, value any) Condition { return Condition{field, OpLte, value} }
+func Lte(field string, value any) Condition { return Condition{field, OperatorLte, value} }
 
 // Filter is a prepared list of conditions.
 type Filter struct {
@@ -120,7 +120,7 @@ func NewFilter(conditions []Condition) (Filter, error) {
 		}
 		what := "condition on field " + shown(c.Field)
 		switch c.Op {
-		case OpEq, OpNe, OpGt, OpGte, OpLt, OpLte:
+		case OperatorEq, OperatorNe, OperatorGt, OperatorGte, OperatorLt, OperatorLte:
 		default:
 			return Filter{}, &QueryError{What: what, Reason: fmt.Sprintf("has the operator %q; it must be one of $eq, $ne, $gt, $gte, $lt, $lte", c.Op)}
 		}
@@ -155,22 +155,22 @@ func (f Filter) Holds(value json.RawMessage) (bool, error) {
 }
 
 func (t test) holds(doc any) bool {
-	if t.op == OpNe {
-		return !test{t.path, OpEq, t.value}.holds(doc)
+	if t.op == OperatorNe {
+		return !test{t.path, OperatorEq, t.value}.holds(doc)
 	}
 	found := t.path.find(doc)
 	if len(found) == 0 && !t.path.several() {
 		found = []any{nil}
 	}
 	for _, v := range found {
-		if t.op == OpEq {
+		if t.op == OperatorEq {
 			if equal(v, t.value) {
 				return true
 			}
 			continue
 		}
 		c, ok := order(v, t.value)
-		if ok && (t.op == OpGt && c > 0 || t.op == OpGte && c >= 0 || t.op == OpLt && c < 0 || t.op == OpLte && c <= 0) {
+		if ok && (t.op == OperatorGt && c > 0 || t.op == OperatorGte && c >= 0 || t.op == OperatorLt && c < 0 || t.op == OperatorLte && c <= 0) {
 			return true
 		}
 	}

@@ -45,8 +45,8 @@ type Item struct {
 	Updated   time.Time       // of the last write
 	Expires   time.Time       // from this moment on the item is gone; zero: it stays
 
-	// Score says how well the item fits [Query.Text]; higher is better. It is comparable within one result only, and 0
-	// for items that were not searched by text.
+	// Score says how well the item fits [Query.Text]; higher is better. How rare a word is in the whole store counts too, so
+	// it is comparable within one result only. 0 for items that were not searched by text.
 	Score float64
 }
 

@@ -24,7 +24,7 @@ type Query struct {
 // Parse cuts the text of a query into terms. A word is a term: the word itself or, when it has 3 characters or more, a longer
 // one. Of a run in a script without spaces every two characters are a term, or with all the run is: it must be there as
 // written. No character has a meaning of its own. Terms that repeat earlier ones are left out, and so is what comes after
-// [MaxTerms] tokens.
+// [MaxQuery] bytes or [MaxTerms] tokens.
 func Parse(text string, all bool) Query {
 	q := Query{All: all}
 	seen := map[string]bool{}
@@ -40,10 +40,7 @@ func Parse(text string, all bool) Query {
 			q.Terms = append(q.Terms, phrases)
 		}
 	}
-	if len(text) > maxQuery {
-		text = strings.ToValidUTF8(text[:maxQuery], "")
-	}
-	for r := range runs(text) {
+	for r := range runs(text[:min(len(text), MaxQuery)]) {
 		if left <= 0 {
 			break
 		}

@@ -29,8 +29,9 @@ import (
 const (
 	MaxToken  = 64      // characters of a token
 	MaxTokens = 1 << 16 // tokens of an item
+	MaxText   = 1 << 20 // bytes of text of an item
 	MaxTerms  = 64      // tokens of a query
-	maxQuery  = 1 << 16 // bytes of a query
+	MaxQuery  = 1 << 16 // bytes of a query
 )
 
 // Tokens returns the tokens of one text.
@@ -43,10 +44,13 @@ func Tokens(text string) []string {
 // Segmenter collects the tokens of several texts. The zero value is ready for use, by one goroutine.
 type Segmenter struct {
 	tokens []string
+	bytes  int // of text seen
 }
 
 // Add appends the tokens of a text. No token reaches from one text into the next.
 func (s *Segmenter) Add(text string) {
+	text = text[:min(len(text), MaxText-s.bytes)]
+	s.bytes += len(text)
 	for r := range runs(text) {
 		if len(s.tokens) >= MaxTokens {
 			return
@@ -185,10 +189,17 @@ func fold(text string) string {
 	return norm.NFC.String(cases.Fold().String(text))
 }
 
-// ignored reports whether a rune of decomposed text doesn't count: accents, variation selectors, and characters without a
-// look, but for the space without a width.
+// ignored reports whether a rune of decomposed text doesn't count: accents, the vowel signs of Hebrew and Arabic, which are
+// mostly left out in writing, variation selectors, and characters without a look, but for the space without a width.
 func ignored(r rune) bool {
-	return 0x0300 <= r && r <= 0x036F || unicode.Is(unicode.Variation_Selector, r) || r != '\u200B' && unicode.Is(unicode.Cf, r)
+	switch {
+	case 0x0300 <= r && r <= 0x036F, 0x0591 <= r && r <= 0x05C7 && unicode.IsMark(r), 0x0610 <= r && r <= 0x061A, 0x0640 == r,
+		0x064B <= r && r <= 0x065F, r == 0x0670:
+		return true
+	case r == '\u200B':
+		return false
+	}
+	return unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Cf, r)
 }
 
 func isASCII(text string) bool {
