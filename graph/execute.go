@@ -88,7 +88,9 @@ func (r *run) superstep(ctx context.Context) error {
 func (r *run) prepare() {
 	var fx *effects
 	if r.recorder != nil {
-		fx = r.recorder.effects(r.scope.cfg, r.pos.info.Seq)
+		fx = r.recorder.effects(r.scope, r.pos.info.Seq)
+	} else if r.scope.above != nil {
+		fx = r.scope.above.effects // a subgraph that stores nothing has its effects recorded with the task that runs it
 	}
 	for _, t := range r.pos.tasks {
 		t.state = r.pos.state(r.g)

@@ -8,8 +8,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if code, ok := crashMain(); ok {
-		os.Exit(code)
+	for _, child := range []func() (int, bool){crashMain, killsMain} {
+		if code, ok := child(); ok {
+			os.Exit(code)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

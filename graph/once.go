@@ -77,6 +77,7 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 
 // effects records the effects of one run.
 type effects struct {
+	ready        func(context.Context) error // waits until the superstep's position is stored
 	log          checkpoint.EffectLog
 	thread       string
 	namespace    string
@@ -91,6 +92,9 @@ func (e *effects) key(t *taskCalls, key string) checkpoint.EffectKey {
 }
 
 func (e *effects) begin(ctx context.Context, t *taskCalls, key string) (checkpoint.Effect, bool, error) {
+	if err := e.ready(ctx); err != nil {
+		return checkpoint.Effect{}, false, err
+	}
 	return e.log.BeginEffect(ctx, e.lease, checkpoint.Effect{EffectKey: e.key(t, key), Seq: e.seq, Started: e.clock()})
 }
 

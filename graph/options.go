@@ -223,7 +223,8 @@ func Modes(modes ...Mode) RunOption {
 // MaxSteps limits the supersteps of one run; one more that is due is [ErrRecursionLimit]. The thread can be continued.
 func MaxSteps(n int) RunOption { return func(c *runConfig) { c.maxSteps = n } }
 
-// WithDurability says when boundaries are stored, default [Sync]. Effects of [Once] are always stored at once.
+// WithDurability says when boundaries are stored, default [Sync]. Effects of [Once] are always stored at once, and the boundary
+// that their superstep began at before them.
 func WithDurability(d Durability) RunOption { return func(c *runConfig) { c.durability = d } }
 
 // Labels adds labels to the thread, for listing.

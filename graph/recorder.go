@@ -16,7 +16,7 @@ import (
 // recorder turns the positions of one run into boundaries and hands them to the saver: each before the next superstep, behind
 // the run's back, or only the last, as the run's durability says. It holds the thread's lease while it is open.
 //
-// The run's goroutine owns the fields above mu and calls all methods.
+// The run's goroutine owns the fields above mu and calls all methods but ready.
 type recorder struct {
 	g         *Graph
 	saver     checkpoint.Saver
@@ -32,8 +32,10 @@ type recorder struct {
 	unsaved  map[int]channelChange // changes since parent
 	holding  bool                  // the next boundary waits for the one after it
 	held     []checkpoint.Boundary
-	last     *position           // with Exit: not stored yet
-	kept     []checkpoint.Result // with Exit: results of last's tasks
+
+	exit sync.Mutex          // guards, with Exit, the fields above and these, which tasks reach through their effects
+	last *position           // not stored yet
+	kept []checkpoint.Result // results of last's tasks
 
 	stopLease func(context.Context) error
 	stopped   chan struct{} // closed when the writer has ended
@@ -139,14 +141,17 @@ func (s *recorder) hold() { s.holding = true }
 
 // commit stores a position, and fills in its ID, sequence number and size.
 func (s *recorder) commit(ctx context.Context, next *position, changes []channelChange, tasks []*task) error {
-	s.note(changes)
 	if s.mode == Exit {
+		s.exit.Lock()
+		defer s.exit.Unlock()
+		s.note(changes)
 		s.holding = false
-		next.info.Seq = s.lastSeq
+		next.info.Seq = s.lastSeq + 1
 		saved := *next
 		s.last, s.kept = &saved, nil
 		return s.failed()
 	}
+	s.note(changes)
 	b, err := s.boundary(next)
 	if err != nil {
 		return err
@@ -272,27 +277,59 @@ func (s *recorder) keep(seq int64, tasks []*task) error {
 
 // results queues a result of a task of the checkpoint seq.
 func (s *recorder) results(seq int64, r checkpoint.Result) {
-	if s.mode == Exit && s.last != nil {
-		s.kept = append(s.kept, r)
+	if s.keepForExit(r) {
 		return
 	}
 	s.enqueue(storeOp{seq: seq, result: r})
 }
 
-func (s *recorder) effects(cfg runConfig, seq int64) *effects {
+func (s *recorder) keepForExit(r checkpoint.Result) bool {
+	if s.mode != Exit {
+		return false
+	}
+	s.exit.Lock()
+	defer s.exit.Unlock()
+	if s.last == nil {
+		return false
+	}
+	s.kept = append(s.kept, r)
+	return true
+}
+
+// ready returns once the position that a superstep began at is stored: an effect without it would be lost, and run again, after
+// a crash. Tasks call it.
+func (s *recorder) ready(ctx context.Context) error {
+	switch s.mode {
+	case Exit:
+		return s.saveLast(ctx)
+	case Async:
+		return s.flush()
+	case Sync:
+	}
+	return nil
+}
+
+func (s *recorder) effects(sc *scope, seq int64) *effects {
 	log, ok := s.saver.(checkpoint.EffectLog)
 	if !ok {
 		return nil
 	}
-	return &effects{log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: cfg.retryUnknown}
+	ready := s.ready
+	if sc.above != nil { // first the position of the task that runs this graph
+		ready = func(ctx context.Context) error {
+			if err := sc.above.effects.ready(ctx); err != nil {
+				return err
+			}
+			return s.ready(ctx)
+		}
+	}
+	return &effects{ready: ready, log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: sc.cfg.retryUnknown}
 }
 
 // close stores what isn't stored yet, and releases the lease.
 func (s *recorder) close(ctx context.Context) error {
 	var errs []error
-	if s.last != nil {
-		errs = append(errs, s.saveLast(ctx))
-	}
+	errs = append(errs, s.saveLast(ctx))
 	s.mu.Lock()
 	s.closing = true
 	s.changed.Broadcast()
@@ -307,7 +344,13 @@ func (s *recorder) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// saveLast stores what Exit held back.
 func (s *recorder) saveLast(ctx context.Context) error {
+	s.exit.Lock()
+	defer s.exit.Unlock()
+	if s.last == nil {
+		return nil
+	}
 	b, err := s.boundary(s.last)
 	if err != nil {
 		return fmt.Errorf("storing the last step of graph %q in thread %q: %w", s.g.name, s.thread, err)
@@ -316,6 +359,7 @@ func (s *recorder) saveLast(ctx context.Context) error {
 	if err := s.saver.Save(ctx, b); err != nil {
 		return err
 	}
+	s.last = nil
 	if len(s.kept) == 0 {
 		return nil
 	}

@@ -23,7 +23,8 @@ const (
 	// the input of each is merged into it. Only one task of a superstep can run it.
 	Own Scope = "own"
 
-	// None stores nothing: when the task runs again, so does all of the subgraph, with the answers given so far.
+	// None stores no checkpoints: when the task runs again, so does all of the subgraph, with the answers given so far. Its effects
+	// are recorded all the same; see [Once].
 	None Scope = "none"
 )
 
