@@ -193,7 +193,7 @@ func fold(text string) string {
 // mostly left out in writing, variation selectors, and characters without a look, but for the space without a width.
 func ignored(r rune) bool {
 	switch {
-	case 0x0300 <= r && r <= 0x036F, 0x0591 <= r && r <= 0x05C7 && unicode.IsMark(r), 0x0610 <= r && r <= 0x061A, 0x0640 == r,
+	case 0x0300 <= r && r <= 0x036F, 0x0591 <= r && r <= 0x05C7 && unicode.IsMark(r), 0x0610 <= r && r <= 0x061A, r == 0x0640,
 		0x064B <= r && r <= 0x065F, r == 0x0670:
 		return true
 	case r == '\u200B':

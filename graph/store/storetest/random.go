@@ -21,13 +21,13 @@ func Random(t *testing.T, open Open, ranked bool) {
 	t.Helper()
 	clock := NewClock()
 	m := machine{clock: clock, ranked: ranked, real: open(t, clock.Now)}
-	var clear []store.Op
+	var wipe []store.Op
 	for _, e := range roots {
-		clear = append(clear, store.DeleteAll(store.Namespace{e}))
+		wipe = append(wipe, store.DeleteAll(store.Namespace{e}))
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		m.model = store.NewMemory(store.Options{Clock: clock.Now})
-		require.NoError(r, m.real.Write(context.Background(), clear...)) // of what the round before has left
+		require.NoError(r, m.real.Write(context.Background(), wipe...)) // of what the round before has left
 		r.Repeat(map[string]func(*rapid.T){
 			"write":      m.write,
 			"get":        m.get,
@@ -178,13 +178,13 @@ func (m *machine) namespaces(r *rapid.T) {
 }
 
 func (m *machine) sweep(r *rapid.T) {
-	real, ok := m.real.(store.Sweeper)
+	sweeper, ok := m.real.(store.Sweeper)
 	if !ok {
 		return
 	}
 	want, err := m.model.(store.Sweeper).Sweep(context.Background())
 	require.NoError(r, err)
-	got, err := real.Sweep(context.Background())
+	got, err := sweeper.Sweep(context.Background())
 	require.NoError(r, err)
 	require.Equal(r, want, got)
 }
