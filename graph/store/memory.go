@@ -346,10 +346,12 @@ func (m *Memory) Namespaces(ctx context.Context, q NamespaceQuery) ([]Namespace,
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var found []Namespace
+	var seen Namespace
 	for _, it := range m.byKey {
-		if !it.live(now) {
+		if !it.live(now) || slices.Equal(it.Namespace, seen) {
 			continue
 		}
+		seen = it.Namespace
 		// Cut namespaces come sorted too, so one that was found before is the last one.
 		if ns, ok := q.Select(it.Namespace); ok && (len(found) == 0 || found[len(found)-1].Compare(ns) != 0) {
 			found = append(found, ns)
