@@ -179,6 +179,10 @@ func (sc *schema) restore(values map[string][][]byte, lenient bool) ([]cell, err
 		if !ok {
 			continue
 		}
+		if len(stored) > 1 && c.spec().kind != kindAppend {
+			return nil, &CodecError{Channel: c.Name(), Op: "decoding",
+				Err: fmt.Errorf("it was stored as a list that grew, and the channel is %q now; keep it as one made with Append", c.spec().kind)}
+		}
 		for _, data := range stored {
 			part, err := c.decode(data)
 			if err != nil {

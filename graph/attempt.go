@@ -179,10 +179,8 @@ func (g *Graph) targets(node string, step int, u Update, s State, branches bool)
 		}
 	}()
 	next = u.Targets()
-	for _, n := range next {
-		if n.node != End && g.nodes[n.node] == nil {
-			return nil, g.unknownNode(n.node, node)
-		}
+	if err := g.checkTargets(next, node); err != nil {
+		return nil, err
 	}
 	for _, br := range g.topo.branches[node] {
 		if !branches {

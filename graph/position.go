@@ -105,10 +105,23 @@ func (g *Graph) checkDue(p *position) error {
 		if t.node != Start && t.def == nil {
 			return g.unknownNode(t.node, "")
 		}
+		if err := g.checkTargets(t.targets, t.node); err != nil {
+			return err
+		}
 	}
 	for _, n := range p.agenda.waiting {
 		if g.nodes[n] == nil {
 			return g.unknownNode(n, "")
+		}
+	}
+	return nil
+}
+
+// checkTargets reports a node that a finished task asked for and that the graph doesn't have.
+func (g *Graph) checkTargets(next []Next, by string) error {
+	for _, n := range next {
+		if n.node != End && g.nodes[n.node] == nil {
+			return g.unknownNode(n.node, by)
 		}
 	}
 	return nil

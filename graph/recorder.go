@@ -129,9 +129,11 @@ func (s *recorder) load(ctx context.Context, id string) (*checkpoint.Saved, erro
 	if err != nil {
 		return nil, err
 	}
-	s.lastSeq, s.parent, s.versions = saved.LastSeq, saved.Info, maps.Clone(saved.Channels)
-	if s.versions == nil {
-		s.versions = map[string]int64{}
+	s.lastSeq, s.parent = saved.LastSeq, saved.Info
+	for name, seq := range saved.Channels {
+		if _, known := s.g.schema.index[name]; known { // a channel that is gone goes with the next boundary
+			s.versions[name] = seq
+		}
 	}
 	return saved, nil
 }

@@ -227,6 +227,16 @@ func TestOtherShape(t *testing.T) {
 		var codec *graph.CodecError
 		require.ErrorAs(t, err, &codec, "another type must fit what is stored")
 		require.Equal(t, "count", codec.Channel)
+
+		_, err = next.UpdateState(t.Context(), "t", "a", nil, graph.AllowOtherShape())
+		require.NoError(t, err)
+		_, err = next.Invoke(t.Context(), nil, graph.Thread("t"))
+		require.ErrorIs(t, err, fail, "from its first boundary on the thread is one of the new graph")
+		_, err = next.UpdateState(t.Context(), "t", "a", graph.Update{trail.Add("more")})
+		require.NoError(t, err)
+		_, err = build("b", total, graph.Value[[]string]("trail")).Invoke(t.Context(), nil, graph.Thread("t"), graph.AllowOtherShape())
+		require.ErrorAs(t, err, &codec, "the last items of a list must not pass for all of it")
+		require.Equal(t, "trail", codec.Channel)
 	})
 }
 

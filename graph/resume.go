@@ -32,6 +32,9 @@ func (r *run) command(saved *checkpoint.Saved) error {
 		if err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape); err != nil {
 			return err
 		}
+		if err := r.g.checkTargets(given.targets, ""); err != nil {
+			return err
+		}
 		given.cached = false
 	}
 	if r.scope.cfg.command != nil {
