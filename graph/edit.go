@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
@@ -21,7 +22,7 @@ const (
 // An empty asNode means the node that ran last, which must be one; on a new thread it means [Start]. With End and no update the
 // tasks that are due are dropped; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
 // checkpoint is copied, so that its tasks run anew. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels],
-// [AllowOtherShape] and [Lease] apply. It returns the new checkpoint.
+// [AllowOtherShape], [Lease] and [InSubgraph] apply. It returns the new checkpoint.
 func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update, opts ...RunOption) (info checkpoint.Info, err error) {
 	cfg, err := g.runConfig(append(slices.Clone(opts), Thread(thread)))
 	if err != nil {
@@ -32,25 +33,31 @@ func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update
 		return info, ErrNoSaver
 	case thread == "":
 		return info, ErrNoThread
+	case cfg.namespace != nil && cfg.from != "":
+		return info, errors.New("editing a subgraph: only its newest checkpoint can be edited")
 	}
-	cfg.durability = Sync
+	target, forward, err := g.below(cfg.namespace)
+	if err != nil {
+		return info, fmt.Errorf("editing thread %q: %w", thread, err)
+	}
+	cfg.durability, cfg.forward = Sync, forward
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{g: g, scope: &scope{cfg: cfg, saver: g.opts.Saver}, cancel: cancel, pos: g.emptyPosition()}
-	if r.recorder, err = g.openRecorder(ctx, r.scope, cancel); err != nil {
+	r := &run{g: target, scope: &scope{cfg: cfg, path: cfg.namespace, saver: g.opts.Saver}, cancel: cancel, pos: target.emptyPosition()}
+	if r.recorder, err = target.openRecorder(ctx, r.scope, cancel); err != nil {
 		return info, err
 	}
 	defer func() { err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx))) }()
 
 	saved, err := r.recorder.load(ctx, cfg.from)
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "":
+	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "" && cfg.namespace == nil:
 		saved = nil
 		r.pos.info.Step = -1
 	case err != nil:
 		return info, err
 	default:
-		if r.pos, err = g.position(saved, cfg.otherShape); err != nil {
+		if r.pos, err = target.position(saved, cfg.otherShape); err != nil {
 			return info, err
 		}
 	}
@@ -58,6 +65,22 @@ func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update
 		return info, fmt.Errorf("editing thread %q: %w", thread, err)
 	}
 	return r.pos.info, nil
+}
+
+// below returns the graph whose checkpoints a namespace holds, and what it hands back.
+func (g *Graph) below(namespace []string) (_ *Graph, forward []forwarding, err error) {
+	for _, part := range namespace {
+		node, _, _ := strings.Cut(part, taskSeparator)
+		def := g.nodes[node]
+		if def == nil {
+			return nil, nil, g.unknownNode(node, "")
+		}
+		if def.child == nil {
+			return nil, nil, fmt.Errorf("node %q of graph %q is no subgraph node", node, g.name)
+		}
+		g, forward = def.child, def.forwards()
+	}
+	return g, forward, nil
 }
 
 // edit makes u a boundary of its own; saved is the checkpoint it follows, nil on a new thread.
@@ -85,7 +108,7 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 	}
 	next := position{
 		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceUpdate, Nodes: []string{node}},
-		lineage: r.g.opts.NewID(),
+		lineage: r.newLineage(),
 		cells:   r.pos.cells,
 		agenda:  agenda{joins: joins},
 	}
@@ -102,6 +125,14 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 		return err
 	}
 	return r.commit(ctx, next, changes, nil)
+}
+
+// newLineage names what the edit begins. In a subgraph that remains the run of the task above, which must find it again.
+func (r *run) newLineage() string {
+	if len(r.scope.path) > 0 {
+		return r.pos.lineage
+	}
+	return r.g.opts.NewID()
 }
 
 // standIn notes u as the result of the due task of node that the edit stands for, if there is one, at the checkpoint before the
@@ -133,7 +164,11 @@ func (r *run) editAs(node string, u Update, joins progress) ([]cell, []channelCh
 	if err != nil {
 		return nil, nil, agenda{}, &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}
 	}
-	cells, changes, err := r.g.schema.merge(r.pos.cells, []nodeWrites{{node, u.writes()}}, step)
+	writes := []nodeWrites{{node, u.writes()}}
+	if r.scope.cfg.forward != nil {
+		writes = r.forwarded(false, writes)
+	}
+	cells, changes, err := r.g.schema.merge(r.pos.cells, writes, step)
 	return cells, changes, r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, agenda{joins: joins}), err
 }
 
@@ -171,7 +206,7 @@ func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
 	}
 	next := r.pos
 	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
-	next.lineage = r.g.opts.NewID()
+	next.lineage = r.newLineage()
 	r.g.schedule(&next)
 	r.recorder.parent = checkpoint.Info{ID: saved.Parent, Seq: saved.ParentSeq}
 	return r.commit(ctx, next, nil, nil)

@@ -192,6 +192,7 @@ type runConfig struct {
 	after        []string
 	command      Update
 	subgraphs    bool
+	namespace    []string
 	drain        <-chan struct{}
 	buffer       int
 	lineage      string       // of a subgraph: the task it runs for
@@ -263,6 +264,12 @@ func Command(u Update) RunOption {
 
 // Subgraphs adds the events of subgraphs to a stream; see [Event.Namespace].
 func Subgraphs() RunOption { return func(c *runConfig) { c.subgraphs = true } }
+
+// InSubgraph makes [Graph.UpdateState] edit the subgraph whose checkpoints are in this namespace, which [TaskInfo] and [Event] name.
+// The subgraph goes on from there when the thread does.
+func InSubgraph(namespace []string) RunOption {
+	return func(c *runConfig) { c.namespace = slices.Clone(namespace) }
+}
 
 // Drain stops the run with [ErrDrained] at the next boundary once request is closed, in subgraphs at theirs. The superstep that runs
 // finishes first. The thread can be continued.

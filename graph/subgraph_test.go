@@ -408,3 +408,35 @@ func TestEventsOfSubgraphs(t *testing.T) {
 	require.Equal(t, []string{"first", "sub", "last"}, show())
 	require.Equal(t, []string{"first", "sub/s1", "sub", "last"}, show(graph.Subgraphs()))
 }
+
+func TestEditInSubgraph(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []graph.Scope{graph.Inherit, graph.Own} {
+		t.Run("scope "+string(scope), func(t *testing.T) {
+			t.Parallel()
+			savers(t, func(t *testing.T, s checkpoint.Saver) {
+				inner := lane(t, "inner", graph.Options{AsSubgraph: scope, InterruptBefore: []string{"s2"}}, "s1", "s2")
+				g := around(t, s, inner)
+				_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+				require.ErrorIs(t, err, graph.ErrInterrupted)
+				snap, err := g.State(t.Context(), "t", graph.WithSubgraphs())
+				require.NoError(t, err)
+				place := snap.Tasks[0].Namespace
+				require.Equal(t, []string{"s2"}, snap.Tasks[0].State.Next)
+				_, err = g.UpdateState(t.Context(), "t", "", graph.Update{trail.Add("edited")}, graph.InSubgraph(place))
+				require.NoError(t, err)
+				st, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
+				require.NoError(t, err)
+				require.Equal(t, []string{"first", "s1", "edited", "s2", "last"}, trail.Get(st))
+
+				_, err = g.UpdateState(t.Context(), "t", "", nil, graph.InSubgraph([]string{"first:x"}))
+				require.ErrorContains(t, err, "is no subgraph node")
+				_, err = g.UpdateState(t.Context(), "t", "", nil, graph.InSubgraph([]string{"nobody:x"}))
+				var unknown *graph.UnknownNodeError
+				require.ErrorAs(t, err, &unknown)
+				_, err = g.UpdateState(t.Context(), "t", "", nil, graph.InSubgraph([]string{"sub:x"}))
+				require.ErrorIs(t, err, checkpoint.ErrNotFound)
+			})
+		})
+	}
+}
