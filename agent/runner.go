@@ -114,7 +114,7 @@ func New(config Config) (*Runner, error) {
 		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
 		trustPlan: config.TrustPlan,
 	}
-	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger})
+	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger, Labels: statusLabel})
 	if err != nil {
 		return nil, fmt.Errorf("building the agent: %w", err)
 	}
@@ -183,6 +183,13 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 	}
 	t := &trip{Runner: r, thread: thread, observe: task.Observe, opening: []Event{TaskStarted{Thread: thread, Goal: goal}}}
 	return t.run(ctx, in, graph.Labels(labels))
+}
+
+// labelStatus is the thread label that holds the status, so that a list of threads needn't load them.
+const labelStatus = "status"
+
+func statusLabel(s graph.State) map[string]string {
+	return map[string]string{labelStatus: string(statusChannel.Get(s))}
 }
 
 // labelGoal is the thread label that holds the first words of the goal.

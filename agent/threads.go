@@ -40,30 +40,22 @@ func (r *Runner) Threads(ctx context.Context, limit int) ([]ThreadInfo, error) {
 	}
 	out := make([]ThreadInfo, 0, len(infos))
 	for _, info := range infos {
-		status, err := r.statusOf(ctx, info)
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, ThreadInfo{
-			ID: info.ID, Status: status, Running: info.Status == checkpoint.StatusRunning, Goal: info.Labels[labelGoal],
+			ID: info.ID, Status: statusOf(info), Running: info.Status == checkpoint.StatusRunning, Goal: info.Labels[labelGoal],
 			Steps: info.Steps, Created: info.Created, Updated: info.Updated, Bytes: info.Bytes, Labels: info.Labels,
 		})
 	}
 	return out, nil
 }
 
-func (r *Runner) statusOf(ctx context.Context, info checkpoint.ThreadInfo) (Status, error) {
+func statusOf(info checkpoint.ThreadInfo) Status {
 	switch info.Status {
 	case checkpoint.StatusFailed:
-		return StatusFailed, nil
+		return StatusFailed
 	case checkpoint.StatusPending, checkpoint.StatusInterrupted:
-		return StatusInterrupted, nil
+		return StatusInterrupted
 	}
-	snapshot, err := r.graph.State(ctx, info.ID)
-	if err != nil {
-		return "", fmt.Errorf("reading thread %s: %w", info.ID, err)
-	}
-	return statusChannel.Get(snapshot.State), nil
+	return Status(info.Labels[labelStatus])
 }
 
 // Boundary is one stored step of a task.

@@ -36,6 +36,10 @@ type Options struct {
 	InterruptBefore []string // breakpoints: stop before these nodes; "*" means all
 	InterruptAfter  []string // breakpoints: stop after these nodes, also when nothing follows; "*" means all
 
+	// Labels makes labels of the thread from its state, for listings that don't load it; see [checkpoint.ThreadInfo]. It must be a
+	// pure function. It is asked at every boundary, and what changed is stored with it. A label that it leaves out stays as it was.
+	Labels func(s State) map[string]string
+
 	Store store.Store // what nodes get from [StoreFrom], also those of subgraphs that have none
 	Cache store.Store // keeps the results of nodes that have a [Cache]
 

@@ -24,7 +24,8 @@ type recorder struct {
 	namespace string
 	lease     string // token, empty when the saver grants none
 	mode      Durability
-	labels    map[string]string
+	labels    map[string]string // of the run's options, until they are stored
+	made      map[string]string // from the state, as stored
 
 	lastSeq  int64
 	parent   checkpoint.Info       // last boundary stored or queued
@@ -214,7 +215,10 @@ func (s *recorder) boundary(next *position) (checkpoint.Boundary, error) {
 	if err != nil {
 		return checkpoint.Boundary{}, err
 	}
-	b := checkpoint.Boundary{Checkpoint: cp, ShapeText: s.g.shapeText, Labels: s.labels, Lease: s.lease}
+	b := checkpoint.Boundary{Checkpoint: cp, ShapeText: s.g.shapeText, Lease: s.lease}
+	if b.Labels, err = s.newLabels(next); err != nil {
+		return b, err
+	}
 	versions := maps.Clone(s.versions)
 	for _, i := range slices.Sorted(maps.Keys(s.unsaved)) {
 		c, ch := s.g.schema.channels[i], s.unsaved[i]
@@ -237,9 +241,34 @@ func (s *recorder) boundary(next *position) (checkpoint.Boundary, error) {
 	}
 	b.Checkpoint.Channels = maps.Clone(versions)
 	clear(s.unsaved)
-	s.versions, s.labels = versions, nil
+	s.versions = versions
 	s.lastSeq, s.parent = next.info.Seq, next.info
 	return b, nil
+}
+
+// newLabels returns the labels of the thread that the next boundary changes.
+func (s *recorder) newLabels(next *position) (map[string]string, error) {
+	labels := s.labels
+	s.labels = nil
+	if s.g.opts.Labels == nil || s.namespace != "" {
+		return labels, nil
+	}
+	made, err := safely(func() (map[string]string, error) { return s.g.opts.Labels(next.state(s.g)), nil })
+	if err != nil {
+		return nil, fmt.Errorf("making the labels of the thread: %w", err)
+	}
+	labels = maps.Clone(labels)
+	for k, v := range made {
+		if stored, ok := s.made[k]; ok && stored == v {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[k] = v
+	}
+	s.made = made
+	return labels, nil
 }
 
 // finished encodes the result of a task, and while others still run stores it, so that a crash doesn't repeat the task.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -534,4 +535,33 @@ func TestShapeOfOpenBranches(t *testing.T) {
 	require.NoError(t, err)
 	_, err = build("a", "b").Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
 	require.ErrorContains(t, err, `node "b" is new`)
+}
+
+func TestLabelsFromTheState(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		lister, ok := s.(checkpoint.ThreadLister)
+		if !ok {
+			return
+		}
+		g := chain(t, graph.Options{Saver: s, Labels: func(s graph.State) map[string]string {
+			return map[string]string{"length": strconv.Itoa(len(trail.Get(s))), "kind": "chain"}
+		}, InterruptBefore: []string{"b"}}, "a", "b")
+		labels := func() map[string]string {
+			threads, err := lister.Threads(t.Context(), checkpoint.ThreadQuery{})
+			require.NoError(t, err)
+			return threads[0].Labels
+		}
+		_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"), graph.Labels(map[string]string{"who": "me", "kind": "mine"}))
+		require.ErrorIs(t, err, graph.ErrInterrupted)
+		require.Equal(t, map[string]string{"length": "1", "kind": "chain", "who": "me"}, labels())
+		_, err = g.Invoke(t.Context(), nil, graph.Thread("t"))
+		require.NoError(t, err)
+		require.Equal(t, "2", labels()["length"])
+
+		bad := chain(t, graph.Options{Saver: s, Labels: func(graph.State) map[string]string { panic("oops") }}, "a")
+		_, err = bad.Invoke(t.Context(), graph.Update{}, graph.Thread("u"))
+		var panicked *graph.PanicError
+		require.ErrorAs(t, err, &panicked)
+	})
 }
