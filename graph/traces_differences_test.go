@@ -95,6 +95,10 @@ func (p *tracePass) unasked(ctx context.Context, op *traceOp, in traceInput, r *
 		return s, err
 	}
 	r.loose, r.events = true, nil
+	if p.spare == nil {
+		p.spare = map[rawQuestion]bool{}
+	}
+	p.spare[rawQuestion(stop.Questions[0].ID)] = true
 	return p.once(ctx, op, traceInput{byID: map[string]any{stop.Questions[0].ID: value}}, r)
 }
 

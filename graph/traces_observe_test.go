@@ -199,9 +199,19 @@ func questions(all []graph.Question) []any {
 // updateTree is what an update writes, by channel.
 func updateTree(u graph.Update) map[string]any {
 	tree := map[string]any{}
-	for name, v := range u.Map() {
+	for _, w := range u {
+		if w.Channel() == nil {
+			continue
+		}
+		name, v := w.Channel().Name(), w.Value()
 		if list, ok := v.([]any); ok && list == nil {
 			v = []any{}
+		}
+		if w.Replaces() {
+			v = overwriteValue{v}
+		}
+		if before, twice := tree[name]; twice {
+			v = []any{"several writes", before, v}
 		}
 		tree[name] = v
 	}
@@ -221,7 +231,7 @@ func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, me
 		if err := storedTraceError(t.Error); err != nil {
 			task["error"] = err
 		}
-		if qs := questions(shown(t, merged)); len(qs) > 0 {
+		if qs := questions(p.shown(t, merged)); len(qs) > 0 {
 			task["interrupts"] = qs
 			asked = append(asked, qs...)
 		}
@@ -243,15 +253,16 @@ func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, me
 }
 
 // shown are the questions of a task that LangGraph shows: at the newest checkpoint the open ones, else those that were asked last.
-func shown(t graph.TaskInfo, open bool) []graph.Question {
-	if open || len(t.Asked) == 0 {
+func (p *tracePass) shown(t graph.TaskInfo, open bool) []graph.Question {
+	if open {
 		return t.Questions
 	}
-	last := len(t.Asked) - 1
-	for last > 0 && t.Asked[last].Namespace != nil && t.Asked[last-1].Namespace != nil {
+	asked := slices.DeleteFunc(slices.Clone(t.Asked), func(q graph.Question) bool { return p.spare[rawQuestion(q.ID)] })
+	last := max(len(asked)-1, 0)
+	for last > 0 && asked[last].Namespace != nil && asked[last-1].Namespace != nil {
 		last-- // subgraphs can ask several at once
 	}
-	return t.Asked[last:]
+	return asked[last:]
 }
 
 // storedUpdate is updateTree without what isn't stored.
@@ -325,9 +336,6 @@ func (p *tracePass) storedValues(saved *checkpoint.Saved) (map[string]any, error
 		v, err := c.stored(parts)
 		if err != nil {
 			return nil, err
-		}
-		if items, isList := v.([]any); c.kind == "topic" && isList && len(items) == 0 {
-			continue
 		}
 		values[name] = v
 	}

@@ -24,6 +24,7 @@ type tracePass struct {
 	names    *traceNames
 	at       int // index of the operation
 	mistakes []traceMistake
+	spare    map[rawQuestion]bool // questions that LangGraph didn't ask, because it had an answer already
 	results  []*traceResult
 	stored   map[string][]storedSpace
 }
@@ -292,7 +293,7 @@ func (p *tracePass) getState(ctx context.Context, op *traceOp) (*traceResult, er
 		if idErr != nil {
 			return nil, idErr
 		}
-		s, err = p.root.compiled.StateAt(ctx, op.Thread, id)
+		s, err = p.root.compiled.StateAt(ctx, op.Thread, id, opts...)
 	}
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread):
