@@ -56,19 +56,18 @@ func (d *Diagram) sketch() *sketch {
 func (s *sketch) draw(d *Diagram, frame *DiagramNode) ([]box, ports) {
 	var boxes []box
 	at := map[string]ports{}
-	put := func(name string, b box) string {
+	put := func(name string, b box) {
 		b.id = s.id()
 		at[name] = ports{b.id, b.id}
 		boxes = append(boxes, b)
-		return b.id
 	}
-	leads := d.leads()
+	led := d.leads()
 	begin, end := []string{"start"}, []string{"end"}
 	if frame != nil { // the title of a frame has room for one line
 		before, after := frame.notes()
 		begin, end = append(begin, before...), append(end, after...)
 	}
-	if frame != nil || leads.from[Start] {
+	if frame != nil || led.from[Start] {
 		put(Start, box{kind: startBox, text: begin})
 	}
 	for i := range d.Nodes {
@@ -87,31 +86,42 @@ func (s *sketch) draw(d *Diagram, frame *DiagramNode) ([]box, ports) {
 		b.text = slices.Concat([]string{n.title()}, before, after)
 		put(n.Name, b)
 	}
-	if leads.to[AnyNode] {
+	if led.to[AnyNode] {
 		put(AnyNode, box{kind: anyBox, text: []string{"any node"}})
 	}
-	if frame != nil || leads.to[End] || leads.to[AnyNode] {
+	if frame != nil || led.to[End] || led.to[AnyNode] {
 		put(End, box{kind: endBox, text: end})
 	}
 	for _, e := range slices.Concat(d.Edges, d.onlyByAny()) {
-		if _, ok := at[e.To]; !ok {
-			continue
-		}
-		from := slices.DeleteFunc(slices.Clone(e.From), func(name string) bool { return at[name] == ports{} })
-		if e.Kind == JoinEdge && len(from) > 1 {
-			meeting := s.id()
-			boxes = append(boxes, box{id: meeting, kind: joinBox, text: []string{"all"}})
-			for _, name := range from {
-				s.lines = append(s.lines, line{at[name].out, meeting, JoinEdge, true})
-			}
-			s.lines = append(s.lines, line{meeting, at[e.To].in, JoinEdge, false})
-			continue
-		}
-		for _, name := range from {
-			s.lines = append(s.lines, line{at[name].out, at[e.To].in, e.Kind, false})
-		}
+		boxes = append(boxes, s.connect(e, at)...)
 	}
 	return boxes, ports{at[Start].in, at[End].out}
+}
+
+// connect draws the lines of an edge between boxes that are there, and returns the box where the sources of a join meet.
+func (s *sketch) connect(e DiagramEdge, at map[string]ports) []box {
+	to, ok := at[e.To]
+	if !ok {
+		return nil
+	}
+	var from []string
+	for _, name := range e.From {
+		if p, ok := at[name]; ok {
+			from = append(from, p.out)
+		}
+	}
+	if e.Kind != JoinEdge || len(from) < 2 {
+		for _, id := range from {
+			s.lines = append(s.lines, line{id, to.in, e.Kind, false})
+		}
+		return nil
+	}
+	meeting := box{id: s.id(), kind: joinBox, text: []string{"all"}}
+	for _, id := range from {
+		s.lines = append(s.lines, line{id, meeting.id, JoinEdge, true})
+	}
+	s.lines = append(s.lines, line{meeting.id, to.in, JoinEdge, false})
+	return []box{meeting}
 }
 
 func (s *sketch) id() string {
