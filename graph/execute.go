@@ -71,15 +71,11 @@ func (r *run) superstep(ctx context.Context) error {
 	if err := r.outcome(ctx, x); err != nil {
 		return err
 	}
-	wrote := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return len(t.update.writes()) > 0 })
 	if err := r.advance(ctx); err != nil {
 		if r.recorder != nil { // the tasks have finished, although their writes don't fit
 			err = errors.Join(err, r.recorder.keep(r.pos.info.Seq, r.pos.tasks))
 		}
 		return err
-	}
-	if wrote {
-		r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
 	}
 	return nil
 }

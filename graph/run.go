@@ -23,6 +23,7 @@ type run struct {
 
 	pos      position
 	seen     []cell    // what the consumer saw of an interrupted superstep; nil: that of pos
+	shown    bool      // the consumer saw the state the run begins with
 	recorder *recorder // nil when the run isn't stored
 	steps    int       // supersteps begun
 	resumed  bool      // no superstep has ended since the run was continued: breakpoints that stopped it are passed
@@ -267,7 +268,9 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 	}
-	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
+	if !r.shown {
+		r.showValues()
+	}
 	for {
 		switch {
 		case r.left:
@@ -370,11 +373,36 @@ func (r *run) advance(ctx context.Context) error {
 		agenda:  r.g.topo.plan(done, r.pos.agenda),
 	}
 	r.g.schedule(&next)
-	return r.commit(ctx, next, changes, tasks)
+	if err := r.store(ctx, next, changes, tasks); err != nil {
+		return err
+	}
+	if tasks[0].node == Start || slices.ContainsFunc(tasks, func(t *task) bool { return len(t.update.writes()) > 0 }) {
+		r.showValues()
+	}
+	r.showCheckpoint()
+	return nil
 }
 
-// commit makes next the position, once it is stored as the run's durability asks for.
+func (r *run) showValues() {
+	r.shown = true
+	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
+}
+
+func (r *run) showCheckpoint() {
+	r.emit(Event{Mode: Checkpoints, Step: r.pos.info.Step, Checkpoint: r.pos.info, State: r.pos.state(r.g)})
+}
+
+// commit makes next the position and tells the consumer.
 func (r *run) commit(ctx context.Context, next position, changes []channelChange, tasks []*task) error {
+	if err := r.store(ctx, next, changes, tasks); err != nil {
+		return err
+	}
+	r.showCheckpoint()
+	return nil
+}
+
+// store makes next the position, once it is stored as the run's durability asks for.
+func (r *run) store(ctx context.Context, next position, changes []channelChange, tasks []*task) error {
 	cfg := &r.scope.cfg
 	next.info.Time = r.g.opts.Clock()
 	next.info.Thread, next.info.Namespace = cfg.thread, joinNamespace(r.scope.path)
@@ -387,7 +415,6 @@ func (r *run) commit(ctx context.Context, next position, changes []channelChange
 		next.info.ParentSeq, next.info.Seq = r.pos.info.Seq, r.pos.info.Seq+1
 	}
 	r.pos = next
-	r.emit(Event{Mode: Checkpoints, Step: next.info.Step, Checkpoint: next.info, State: next.state(r.g)})
 	return nil
 }
 

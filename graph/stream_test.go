@@ -71,14 +71,14 @@ func TestSeveralModesAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"checkpoint -1 input next [__start__]",
-		"checkpoint 0 loop next [a]",
 		"values 0 [in]",
+		"checkpoint 0 loop next [a]",
 		"tasks begin a", "custom a token 1", "custom a token 2", "updates 1 a [a]", "tasks end a",
-		"checkpoint 1 loop next [b]",
 		"values 1 [in a]",
+		"checkpoint 1 loop next [b]",
 		"tasks begin b", "updates 2 b [b]", "tasks end b",
-		"checkpoint 2 loop next []",
 		"values 2 [in a b]",
+		"checkpoint 2 loop next []",
 	}, got)
 	got, err = collect(t, g, graph.Update{}, graph.Thread("u"))
 	require.NoError(t, err)
