@@ -71,7 +71,7 @@ func (g *Graph) handle(ctx context.Context, t *task) {
 	failure := &NodeError{Graph: g.name, Node: t.node, Step: t.calls.step, Err: t.err}
 	u, err := call(ctx, func(ctx context.Context, s State) (Update, error) { return t.def.onError(ctx, s, failure) }, t.state)
 	if err != nil {
-		err = fmt.Errorf("handling %q: %w", failure.Err, err)
+		err = fmt.Errorf("handling its failure (%w): %w", failure.Err, err)
 	}
 	t.handled = failure.Err
 	if g.take(t, u, err); t.err != nil {

@@ -124,7 +124,7 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 	if err := r.standIn(node, u); err != nil {
 		return err
 	}
-	return r.commit(ctx, next, changes, nil)
+	return r.commit(ctx, next, changes)
 }
 
 // newLineage names what the edit begins. In a subgraph that remains the run of the task above, which must find it again.
@@ -209,7 +209,7 @@ func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
 	next.lineage = r.newLineage()
 	r.g.schedule(&next)
 	r.recorder.parent = checkpoint.Info{ID: saved.Parent, Seq: saved.ParentSeq}
-	return r.commit(ctx, next, nil, nil)
+	return r.commit(ctx, next, nil)
 }
 
 // editInput stores u as an input that is due.
@@ -221,7 +221,7 @@ func (r *run) editInput(ctx context.Context, u Update) error {
 	if err != nil {
 		return err
 	}
-	return r.commit(ctx, next, nil, nil)
+	return r.commit(ctx, next, nil)
 }
 
 // lastNode returns the node that ran last.

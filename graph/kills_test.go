@@ -221,7 +221,6 @@ func play(dir, script string, at int64) (err error) {
 		switch {
 		case errors.As(err, &stop):
 			q := stop.Questions[len(stop.Questions)-1]
-			err = nil
 			opts = append(opts[:len(opts):len(opts)], graph.Answer(q.ID, "re "+string(q.Value)))
 			if _, err := g.Invoke(ctx, nil, opts...); err != nil && !errors.Is(err, graph.ErrInterrupted) && !errors.Is(err, graph.ErrOutcomeUnknown) {
 				return err

@@ -22,7 +22,7 @@ func (r *run) fork(ctx context.Context) error {
 		r.resumed = false
 		return r.enterAt(ctx, next)
 	}
-	return r.commit(ctx, next, nil, nil)
+	return r.commit(ctx, next, nil)
 }
 
 // command applies the commands that earlier runs and this one continue the thread with.

@@ -226,7 +226,7 @@ func (r *run) enterAt(ctx context.Context, p position) error {
 	if r.recorder != nil {
 		r.recorder.hold() // the input and the boundary after it are one transaction
 	}
-	if err := r.commit(ctx, p, nil, nil); err != nil {
+	if err := r.commit(ctx, p, nil); err != nil {
 		return err
 	}
 	return r.enter(ctx)
@@ -393,8 +393,8 @@ func (r *run) showCheckpoint() {
 }
 
 // commit makes next the position and tells the consumer.
-func (r *run) commit(ctx context.Context, next position, changes []channelChange, tasks []*task) error {
-	if err := r.store(ctx, next, changes, tasks); err != nil {
+func (r *run) commit(ctx context.Context, next position, changes []channelChange) error {
+	if err := r.store(ctx, next, changes, nil); err != nil {
 		return err
 	}
 	r.showCheckpoint()
