@@ -83,15 +83,22 @@ func dotLook(b box) string {
 }
 
 func dotLine(l line) string {
+	look := ""
 	switch {
 	case l.half:
-		return " [dir=none]"
+		look = ", dir=none"
 	case l.kind == BranchEdge:
-		return " [style=dashed]"
+		look = ", style=dashed"
 	case l.kind == GotoEdge:
-		return ` [style=dashed, label="goto"]`
+		look = `, style=dashed, label="goto"`
 	}
-	return ""
+	if l.spine {
+		look += ", weight=8" // straight, as the author of the graph told it
+	}
+	if look == "" {
+		return ""
+	}
+	return " [" + look[len(", "):] + "]"
 }
 
 // dotText quotes lines of text. A backslash begins an escape in DOT, and an ampersand an entity.

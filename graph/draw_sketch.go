@@ -40,6 +40,7 @@ type line struct {
 	from, to string
 	kind     EdgeKind
 	half     bool // leads to where a join's sources meet
+	spine    bool // leads to the node that was declared next
 }
 
 // ports are the boxes at which the edges of a node arrive and leave. They differ for a subgraph that is shown.
@@ -92,14 +93,16 @@ func (s *sketch) draw(d *Diagram, frame *DiagramNode) ([]box, ports) {
 	if frame != nil || led.to[End] || led.to[AnyNode] {
 		put(End, box{kind: endBox, text: end})
 	}
+	order := d.order()
 	for _, e := range slices.Concat(d.Edges, d.onlyByAny()) {
-		boxes = append(boxes, s.connect(e, at)...)
+		spine := len(e.From) == 1 && order[e.To] == order[e.From[0]]+1
+		boxes = append(boxes, s.connect(e, at, spine)...)
 	}
 	return boxes, ports{at[Start].in, at[End].out}
 }
 
 // connect draws the lines of an edge between boxes that are there, and returns the box where the sources of a join meet.
-func (s *sketch) connect(e DiagramEdge, at map[string]ports) []box {
+func (s *sketch) connect(e DiagramEdge, at map[string]ports, spine bool) []box {
 	to, ok := at[e.To]
 	if !ok {
 		return nil
@@ -112,21 +115,30 @@ func (s *sketch) connect(e DiagramEdge, at map[string]ports) []box {
 	}
 	if e.Kind != JoinEdge || len(from) < 2 {
 		for _, id := range from {
-			s.lines = append(s.lines, line{id, to.in, e.Kind, false})
+			s.lines = append(s.lines, line{from: id, to: to.in, kind: e.Kind, spine: spine})
 		}
 		return nil
 	}
 	meeting := box{id: s.id(), kind: joinBox, text: []string{"all"}}
 	for _, id := range from {
-		s.lines = append(s.lines, line{id, meeting.id, JoinEdge, true})
+		s.lines = append(s.lines, line{from: id, to: meeting.id, kind: JoinEdge, half: true})
 	}
-	s.lines = append(s.lines, line{meeting.id, to.in, JoinEdge, false})
+	s.lines = append(s.lines, line{from: meeting.id, to: to.in, kind: JoinEdge})
 	return []box{meeting}
 }
 
 func (s *sketch) id() string {
 	s.count++
 	return "n" + strconv.Itoa(s.count)
+}
+
+// order numbers the names from Start to End.
+func (d *Diagram) order() map[string]int {
+	order := map[string]int{End: len(d.Nodes) + 1}
+	for i, n := range d.Nodes {
+		order[n.Name] = i + 1
+	}
+	return order
 }
 
 // leads tells which names have an edge at either end.
