@@ -521,3 +521,36 @@ func TestRunningTellsTheTask(t *testing.T) {
 	_, ok := graph.Running(t.Context())
 	require.False(t, ok)
 }
+
+func TestOrContinue(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		g := chain(t, graph.Options{Saver: s, InterruptBefore: []string{"b"}}, "a", "b")
+		run := func(in string) []string {
+			st, err := g.Invoke(t.Context(), graph.Update{trail.Add(in)}, graph.Thread("t"), graph.OrContinue())
+			if err != nil {
+				require.ErrorIs(t, err, graph.ErrInterrupted)
+			}
+			return trail.Get(st)
+		}
+		require.Equal(t, []string{"one", "a"}, run("one"))
+		require.Equal(t, []string{"one", "a", "b"}, run("two"), "it wasn't finished")
+		require.Equal(t, []string{"one", "a", "b", "three", "a"}, run("three"))
+	})
+}
+
+func TestQuestionsDecode(t *testing.T) {
+	t.Parallel()
+	g := single(t, func(ctx context.Context, _ graph.State) (graph.Update, error) {
+		_, err := graph.Interrupt[string](ctx, map[string]int{"amount": 7})
+		return nil, err
+	}, graph.Options{})
+	_, err := g.Invoke(t.Context(), graph.Update{})
+	var stop *graph.InterruptedError
+	require.ErrorAs(t, err, &stop)
+	var question struct{ Amount int }
+	require.NoError(t, stop.Questions[0].Decode(&question))
+	require.Equal(t, 7, question.Amount)
+	var wrong string
+	require.ErrorContains(t, stop.Questions[0].Decode(&wrong), `of node "n"`)
+}

@@ -14,6 +14,14 @@ type Question struct {
 	Value     json.RawMessage // what the node passed to [Interrupt]
 }
 
+// Decode stores the question's value in v, as [json.Unmarshal] does.
+func (q Question) Decode(v any) error {
+	if err := json.Unmarshal(q.Value, v); err != nil {
+		return fmt.Errorf("decoding question %q of node %q: %w", q.ID, q.Node, err)
+	}
+	return nil
+}
+
 // Interrupt asks a question and returns the answer to it. While there is none it returns an error that is [ErrInterrupted],
 // which the node must return too; the run then ends with an [*InterruptedError] once the other tasks of the superstep have
 // finished. When the thread is resumed with an answer (see [Resume] and [Answer]) the node runs again from its beginning, and

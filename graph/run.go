@@ -32,8 +32,8 @@ type run struct {
 }
 
 // Stream runs the graph and yields events of the chosen [Modes] as they happen; without any, [Updates]. With an update as in
-// it begins a run on top of the thread's state; with nil it continues the thread where it stopped, without running finished
-// tasks again. An error ends the stream and comes with a zero Event.
+// it begins a run on top of the thread's state, and drops what was due there; with nil it continues the thread where it
+// stopped, without running finished tasks again; [OrContinue] does the one or the other. An error ends the stream and comes with a zero Event.
 //
 // The run happens while the caller iterates, in its goroutine, so a slow consumer holds up the next superstep but not the nodes
 // that run. To stop early, break: nodes that run are cancelled, and the thread stays at its last boundary. The same goes for
@@ -163,7 +163,7 @@ func (r *run) begin(ctx context.Context, in Update) error {
 	if r.pos, err = r.g.position(saved, cfg.otherShape); err != nil {
 		return err
 	}
-	if in != nil && !r.continues(saved) {
+	if in != nil && !r.continues(saved) && !(cfg.orContinue && len(r.pos.tasks) > 0) {
 		return r.accept(ctx, in)
 	}
 	return r.resume(ctx, saved)

@@ -43,6 +43,7 @@ type runConfig struct {
 	after        []string
 	command      Update
 	subgraphs    bool
+	orContinue   bool
 	namespace    []string
 	drain        <-chan struct{}
 	buffer       int
@@ -112,6 +113,10 @@ func Answer(id string, value any) RunOption {
 func Command(u Update) RunOption {
 	return func(c *runConfig) { c.command = append(slices.Clip(c.command), u...) }
 }
+
+// OrContinue continues the thread if it has something left to do, and uses the run's input, which must not be nil, only if it
+// hasn't or is new: for programs that take up what an earlier one of them left, whatever that was.
+func OrContinue() RunOption { return func(c *runConfig) { c.orContinue = true } }
 
 // Subgraphs adds the events of subgraphs to a stream; see [Event.Namespace].
 func Subgraphs() RunOption { return func(c *runConfig) { c.subgraphs = true } }

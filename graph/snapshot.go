@@ -61,8 +61,11 @@ func (g *Graph) stateOf(ctx context.Context, ref checkpoint.Ref, merged bool, op
 	for _, opt := range opts {
 		opt(&cfg)
 	}
-	if g.opts.Saver == nil {
+	switch {
+	case g.opts.Saver == nil:
 		return Snapshot{}, ErrNoSaver
+	case ref.Thread == "":
+		return Snapshot{}, ErrNoThread
 	}
 	snap, err := g.snapshot(ctx, g.opts.Saver, ref, merged)
 	if err == nil && cfg.subgraphs {
@@ -104,8 +107,12 @@ func (g *Graph) StateAt(ctx context.Context, thread, id string, opts ...StateOpt
 // yielded as its [checkpoint.Info] with an error, and the history goes on behind it.
 func (g *Graph) History(ctx context.Context, thread string) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		if g.opts.Saver == nil {
+		switch {
+		case g.opts.Saver == nil:
 			yield(Snapshot{}, ErrNoSaver)
+			return
+		case thread == "":
+			yield(Snapshot{}, ErrNoThread)
 			return
 		}
 		known := false
