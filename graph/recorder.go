@@ -275,7 +275,7 @@ func (s *recorder) keepForExit(r checkpoint.Result) bool {
 func (s *recorder) ready(ctx context.Context) error {
 	switch s.mode {
 	case Exit:
-		return s.saveLast(ctx)
+		return s.saveLast(context.WithoutCancel(ctx))
 	case Async:
 		return s.flush()
 	case Sync:
@@ -318,26 +318,42 @@ func (s *recorder) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// saveLast stores what Exit held back.
+// saveLast stores what Exit held back. A failure is final: what was taken from the state for the boundary can't be put back.
 func (s *recorder) saveLast(ctx context.Context) error {
 	s.exit.Lock()
 	defer s.exit.Unlock()
 	if s.last == nil {
 		return nil
 	}
-	b, err := s.boundary(s.last)
+	err := s.saveBoundary(ctx, s.last, s.kept)
+	s.last, s.kept = nil, nil
+	if err != nil {
+		s.fail(err)
+		return s.failed()
+	}
+	return nil
+}
+
+func (s *recorder) saveBoundary(ctx context.Context, last *position, results []checkpoint.Result) error {
+	b, err := s.boundary(last)
 	if err != nil {
 		return fmt.Errorf("storing the last step of graph %q in thread %q: %w", s.g.name, s.thread, err)
 	}
 	b.Checkpoint.Bytes = b.Size()
-	if err := s.saver.Save(ctx, b); err != nil {
+	if err := s.saver.Save(ctx, b); err != nil || len(results) == 0 {
 		return err
 	}
-	s.last = nil
-	if len(s.kept) == 0 {
-		return nil
+	return s.saver.SaveResults(ctx, checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: s.lastSeq, Lease: s.lease, Results: results})
+}
+
+// fail makes err the end of all writing, unless there was an earlier one.
+func (s *recorder) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
 	}
-	return s.saver.SaveResults(ctx, checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: s.lastSeq, Lease: s.lease, Results: s.kept})
+	s.changed.Broadcast()
 }
 
 func (s *recorder) enqueue(op storeOp) {

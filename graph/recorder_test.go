@@ -565,3 +565,38 @@ func TestLabelsFromTheState(t *testing.T) {
 		require.ErrorAs(t, err, &panicked)
 	})
 }
+
+// unwilling is a saver that fails to save from a given call on.
+type unwilling struct {
+	checkpoint.Saver
+	checkpoint.EffectLog
+	saves atomic.Int64
+	from  int64
+}
+
+func (u *unwilling) Save(ctx context.Context, bs ...checkpoint.Boundary) error {
+	if u.saves.Add(1) >= u.from {
+		return errors.New("no room")
+	}
+	return u.Saver.Save(ctx, bs...)
+}
+
+func TestEffectNeedsItsBoundaryStored(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []graph.Durability{graph.Exit, graph.Async} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			memory := checkpoint.NewMemory()
+			happened := false
+			g := single(t, func(ctx context.Context, _ graph.State) (graph.Update, error) {
+				_, err := graph.Once(ctx, "effect", func(context.Context) (int, error) { happened = true; return 0, nil })
+				return nil, err
+			}, graph.Options{Saver: &unwilling{Saver: memory, EffectLog: memory, from: 1}})
+			_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"), graph.WithDurability(mode))
+			require.ErrorContains(t, err, "no room")
+			require.False(t, happened, "an effect that a crash would forget must not happen")
+			_, err = g.State(t.Context(), "t")
+			require.ErrorIs(t, err, graph.ErrUnknownThread)
+		})
+	}
+}
