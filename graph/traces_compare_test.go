@@ -21,9 +21,9 @@ func (d *traceDiff) add(format string, args ...any) {
 
 // compare lists what differs between the scenario and the pass.
 func (p *tracePass) compare() []string {
-	topics := p.file.Graph.topics(map[string]bool{})
+	forms := p.file.forms()
 	for i := range p.file.Ops {
-		p.file.Ops[i].Observed = topicLists(p.file.Ops[i].Observed, topics)
+		p.file.Ops[i].Observed = forms.observed(p.file.Ops[i].Observed)
 	}
 	for i, r := range p.results {
 		p.names.learn(p.file.Ops[i].Observed, r.whole())
@@ -36,7 +36,7 @@ func (p *tracePass) compare() []string {
 			d.lines = append(d.lines, prefixed(fmt.Sprintf("operation %d (%s)", i, op.Op), d.operation(op, r))...)
 		}
 		if p.stored != nil {
-			d.lines = append(d.lines, d.storage(p.file.Observed.Storage, p.stored, topics)...)
+			d.lines = append(d.lines, d.storage(p.file.Observed.Storage, p.stored, forms)...)
 		}
 		if len(d.lines) == 0 {
 			return nil
@@ -307,7 +307,7 @@ func (d *traceDiff) taskOrder(what string, want []any, got []traceLine) {
 }
 
 // storage compares what was stored.
-func (d *traceDiff) storage(want map[string][]traceSpace, got map[string][]storedSpace, topics map[string]bool) []string {
+func (d *traceDiff) storage(want map[string][]traceSpace, got map[string][]storedSpace, forms traceForms) []string {
 	wantTree, gotTree := map[string]any{}, map[string]any{}
 	for thread, spaces := range want {
 		for _, s := range spaces {
@@ -320,6 +320,6 @@ func (d *traceDiff) storage(want map[string][]traceSpace, got map[string][]store
 		}
 	}
 	sub := &traceDiff{}
-	sub.equal("storage", noEmptyTopics(plain(wantTree), topics), noEmptyTopics(plain(gotTree), topics))
+	sub.equal("storage", forms.stored(plain(wantTree)), forms.stored(plain(gotTree)))
 	return sub.lines
 }

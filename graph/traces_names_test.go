@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // traceNames puts the names of the scenarios in the place of IDs: question i0, second task w#2.
 type traceNames struct {
+	mu        sync.Mutex // nodes note namespaces too
 	spaces    []rawSpace // each with those around it, in order of first sight
 	questions map[rawQuestion]string
 	taken     map[string]bool
@@ -23,6 +25,8 @@ func newTraceNames() *traceNames {
 
 // space notes a namespace.
 func (n *traceNames) space(s rawSpace) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for i := range s.path {
 		prefix := rawSpace{s.thread, s.path[:i+1]}
 		if !slices.ContainsFunc(n.spaces, func(known rawSpace) bool { return known.equal(prefix) }) {

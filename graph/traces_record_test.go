@@ -17,10 +17,11 @@ type traceRecorder struct {
 	changed   chan struct{} // closed at the next change of finished or committed
 	visits    map[string]int
 	raised    map[*traceAction]bool
-	finished  map[string]int // updates that nodes returned
-	committed map[string]int // results stored while others of the superstep ran
-	round     int            // supersteps of the root that have ended
-	sync      bool           // the end of a superstep is noted before the next begins
+	finished  map[string]int   // updates that nodes returned
+	committed map[string]int   // results stored while others of the superstep ran
+	round     int              // supersteps of the root that have ended
+	sync      bool             // the end of a superstep is noted before the next begins
+	started   func(graph.Info) // told of every execution
 	ran       []traceEntry
 	marks     []traceEntry
 	bugs      []string
@@ -32,8 +33,8 @@ type traceEntry struct {
 	value []any
 }
 
-func newTraceRecorder() *traceRecorder {
-	return &traceRecorder{changed: make(chan struct{}), visits: map[string]int{}, raised: map[*traceAction]bool{},
+func newTraceRecorder(started func(graph.Info)) *traceRecorder {
+	return &traceRecorder{started: started, changed: make(chan struct{}), visits: map[string]int{}, raised: map[*traceAction]bool{},
 		finished: map[string]int{}, committed: map[string]int{}}
 }
 
@@ -43,6 +44,7 @@ func (r *traceRecorder) begin(ctx context.Context, path string) int {
 	defer r.mu.Unlock()
 	r.visits[path]++
 	info, _ := graph.Running(ctx)
+	r.started(info)
 	r.ran = append(r.ran, traceEntry{r.round, []any{path, info.Step}})
 	return r.visits[path]
 }

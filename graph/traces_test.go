@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,10 @@ func report(t *testing.T, how string, p *tracePass) {
 func newTracePass(t *testing.T, file *traceFile, how tracePass) *tracePass {
 	t.Helper()
 	p := &how
-	p.file, p.rec, p.names = file, newTraceRecorder(), newTraceNames()
+	p.file, p.names = file, newTraceNames()
+	p.rec = newTraceRecorder(func(info graph.Info) {
+		p.names.space(rawSpace{info.Thread, append(slices.Clone(info.Namespace), info.Node+":"+info.Task)})
+	})
 	opts := graph.Options{}
 	if p.oneByOne {
 		opts.MaxConcurrency = 1
