@@ -1,5 +1,7 @@
 package archtest
 
+const examples = "an example is what somebody outside this module can copy: it uses what they can use"
+
 // rules are the imports of the module, from the leaves up. What is not named is forbidden.
 var rules = []rule{
 	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
@@ -15,6 +17,12 @@ var rules = []rule{
 	{"graph/store/sqlite", []string{"graph/store", "graph/store/fulltext", "internal/sqlitedb"}, "the store keeps items and knows no graphs"},
 	{"graph", []string{"graph/checkpoint", "graph/store"}, "the graph library is used without the agent, with any saver and any store"},
 	{"graph/llmstream", []string{"graph"}, "a graph knows no models; who has one adds this"},
+
+	{"examples/graph/approval", []string{"graph", "graph/checkpoint/sqlite"}, examples},
+	{"examples/graph/chat", []string{"graph", "graph/checkpoint/sqlite", "graph/llmstream", "graph/store", "graph/store/sqlite"}, examples},
+	{"examples/graph/effect", []string{"graph", "graph/checkpoint/sqlite"}, examples},
+	{"examples/graph/mapreduce", []string{"graph"}, examples},
+	{"examples/graph/subgraph", []string{"graph"}, examples},
 
 	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
