@@ -8,12 +8,13 @@ import (
 
 // Sentinels for [errors.Is].
 var (
-	ErrNotFound   = errors.New("checkpoint: not found")
-	ErrExists     = errors.New("checkpoint: sequence number or ID is taken")
-	ErrLeaseLost  = errors.New("checkpoint: the lease of the thread was lost")
-	ErrThreadBusy = errors.New("checkpoint: the thread is in use")
-	ErrDamaged    = errors.New("checkpoint: stored data is damaged")
-	ErrClosed     = errors.New("checkpoint: the saver is closed")
+	ErrNotFound     = errors.New("checkpoint: not found")
+	ErrExists       = errors.New("checkpoint: sequence number or ID is taken")
+	ErrThreadExists = errors.New("checkpoint: the thread exists")
+	ErrLeaseLost    = errors.New("checkpoint: the lease of the thread was lost")
+	ErrThreadBusy   = errors.New("checkpoint: the thread is in use")
+	ErrDamaged      = errors.New("checkpoint: stored data is damaged")
+	ErrClosed       = errors.New("checkpoint: the saver is closed")
 )
 
 // BusyError says who holds a thread. It is [ErrThreadBusy].

@@ -275,7 +275,7 @@ func (m *Memory) Threads(_ context.Context, q ThreadQuery) ([]ThreadInfo, error)
 	defer m.mu.Unlock()
 	var found []*memoryThread
 	for _, t := range m.threads {
-		if t.info.ID != "" && hasAll(t.info.Labels, q.Labels) {
+		if t.info.ID != "" && hasAll(t.info.Labels, q.Labels) && (q.Before <= 0 || t.changes < q.Before) {
 			found = append(found, t)
 		}
 	}
@@ -286,6 +286,7 @@ func (m *Memory) Threads(_ context.Context, q ThreadQuery) ([]ThreadInfo, error)
 	infos := make([]ThreadInfo, len(found))
 	for i, t := range found {
 		infos[i] = t.info
+		infos[i].Change = t.changes
 		infos[i].Labels, infos[i].Next = maps.Clone(t.info.Labels), slices.Clone(t.info.Next)
 		if t.lease.InForce(time.Now()) {
 			infos[i].Status = StatusRunning
@@ -472,6 +473,56 @@ func (m *Memory) DeleteThread(_ context.Context, thread string) (Freed, error) {
 	}
 	delete(m.threads, thread)
 	return freed, nil
+}
+
+// CopyThread implements [Copier].
+func (m *Memory) CopyThread(_ context.Context, from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.copyThread(from, to); err != nil {
+		return fmt.Errorf("copying thread %q to %q: %w", from, to, err)
+	}
+	return nil
+}
+
+func (m *Memory) copyThread(from, to string) error {
+	t, err := m.known(from)
+	if err != nil {
+		return err
+	}
+	target, now := m.threads[to], time.Now()
+	switch {
+	case t.lease.InForce(now):
+		return t.lease.Busy()
+	case target == nil:
+	case target.lease.InForce(now):
+		return target.lease.Busy()
+	case target.info.ID != "" || len(target.effects) > 0:
+		return fmt.Errorf("thread %q: %w", to, ErrThreadExists)
+	}
+	c := m.thread(to)
+	*c = memoryThread{info: t.info, ids: maps.Clone(t.ids), spaces: map[string]*memorySpace{}, effects: map[EffectKey]Effect{}}
+	c.info.ID = to
+	for name, space := range t.spaces {
+		c.spaces[name] = space.copyTo(to)
+	}
+	for key, e := range t.effects {
+		key.Thread = to
+		e.EffectKey = key
+		c.effects[key] = e
+	}
+	m.touch(c)
+	return nil
+}
+
+// copyTo returns a copy for another thread. The two share what is never changed in place: encoded values and results.
+func (s *memorySpace) copyTo(thread string) *memorySpace {
+	c := &memorySpace{checkpoints: slices.Clone(s.checkpoints), values: maps.Clone(s.values), lastSeq: s.lastSeq}
+	for i := range c.checkpoints {
+		cp := &c.checkpoints[i]
+		cp.Thread, cp.results = thread, maps.Clone(cp.results)
+	}
+	return c
 }
 
 func cloneCheckpoint(c Checkpoint) Checkpoint {

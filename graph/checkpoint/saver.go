@@ -57,9 +57,11 @@ const (
 	StatusPending     Status = "pending"     // tasks are due and nobody runs them
 	StatusFailed      Status = "failed"      // a due task failed the last time it ran
 	StatusInterrupted Status = "interrupted" // a due task waits for an answer, or a breakpoint stopped the run
+	StatusDamaged     Status = "damaged"     // what is stored of it can't be read; loading it tells what is left
 )
 
-// ThreadInfo describes a thread. Times, Steps, Status and Next are those of its newest checkpoint in the root namespace.
+// ThreadInfo describes a thread. Times, Steps, Status and Next are those of its newest checkpoint in the root namespace. Of a
+// damaged thread only ID, Status and Change are known.
 type ThreadInfo struct {
 	ID      string            `json:"id"`
 	Created time.Time         `json:"created"`
@@ -69,12 +71,19 @@ type ThreadInfo struct {
 	Next    []string          `json:"next,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Bytes   int64             `json:"bytes"` // stored values and results, of all namespaces
+
+	// Change is higher the later the thread changed, compared with that of other threads. It means nothing else.
+	Change int64 `json:"change"`
 }
 
 // ThreadQuery selects threads.
 type ThreadQuery struct {
 	Limit  int               // at most so many; 0: all
 	Labels map[string]string // only threads that have all of these
+
+	// Before is the Change of the last thread of the page before; 0 begins with the first. A thread that changes between
+	// two pages moves to the front: it may be missing from the rest, but no thread is listed twice.
+	Before int64
 }
 
 // ThreadLister is a [Saver] that knows its threads.
@@ -98,6 +107,18 @@ type Pruner interface {
 
 	// DeleteThread removes the thread with everything it stored.
 	DeleteThread(ctx context.Context, thread string) (Freed, error)
+}
+
+// Copier is a [Saver] that can copy threads.
+type Copier interface {
+	// CopyThread makes a thread named to of all that from stores: the checkpoints of every namespace with their IDs and times,
+	// values, results, effects and labels, but not its lease. The two have nothing in common from then on: the copy goes on
+	// where from is, and doesn't repeat effects that have happened.
+	//
+	// All is copied or nothing. It returns an error that is [ErrNotFound] when from is unknown, [ErrThreadExists] when
+	// anything of to is stored, a [*BusyError] while a live owner holds either, and one that is [ErrDamaged] when from can't
+	// be read in full.
+	CopyThread(ctx context.Context, from, to string) error
 }
 
 // EffectKey names a durable effect.

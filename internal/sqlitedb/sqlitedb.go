@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the "sqlite" driver
+	"modernc.org/sqlite" // also the "sqlite" driver
 )
 
 // Synchronous says how far a commit goes before it returns; see https://www.sqlite.org/pragma.html#pragma_synchronous.
@@ -37,6 +37,7 @@ type Options struct {
 	BusyTimeout time.Duration // longest wait for another process's lock, default 10 s
 	ReadOnly    bool          // open an existing file for reading; no file is created or migrated
 	Readers     int           // connections for reading, default 4
+	PageSize    int           // bytes, a power of two from 512 to 65536, of a file that is created; default 4096
 
 	// Migrations holds files named NNNNN_name.sql in goose's form ("-- +goose Up", "-- +goose Down") at its root. They are
 	// applied in order; a database that has more of them is refused with [ErrNewer].
@@ -60,6 +61,9 @@ func (o Options) withDefaults() Options {
 	if o.VersionTable == "" {
 		o.VersionTable = goose.DefaultTablename
 	}
+	if o.PageSize == 0 {
+		o.PageSize = 4096
+	}
 	return o
 }
 
@@ -69,6 +73,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("synchronous is %q; it must be FULL, NORMAL or OFF", o.Synchronous)
 	case o.BusyTimeout < 0:
 		return fmt.Errorf("the busy timeout is %v; it must not be negative", o.BusyTimeout)
+	case o.PageSize < 512 || o.PageSize > 65536 || o.PageSize&(o.PageSize-1) != 0:
+		return fmt.Errorf("the page size is %d; it must be a power of two from 512 to 65536", o.PageSize)
 	case o.Readers < 0:
 		return fmt.Errorf("the number of readers is %d; it must not be negative", o.Readers)
 	}
@@ -123,6 +129,9 @@ func (db *DB) openReadWrite(ctx context.Context) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
+	// Syncing without the file's times is enough, as in every other build of SQLite for Linux. Where it isn't available nothing
+	// changes.
+	_, _ = sqlite.Fdatasync(true)
 	if db.Write, err = sql.Open("sqlite", db.dsn(db.writeParams())); err != nil {
 		return err
 	}
@@ -239,7 +248,6 @@ func (db *DB) dsn(params url.Values) string {
 func (db *DB) params() url.Values {
 	return url.Values{
 		"_busy_timeout": {strconv.FormatInt(db.opts.BusyTimeout.Milliseconds(), 10)},
-		"_auto_vacuum":  {"INCREMENTAL"},
 		"_journal_mode": {"WAL"},
 		"_foreign_keys": {"on"},
 		"_synchronous":  {string(db.opts.Synchronous)},
@@ -249,10 +257,15 @@ func (db *DB) params() url.Values {
 func (db *DB) writeParams() url.Values {
 	p := db.params()
 	p.Set("_txlock", "immediate")
-	// Merging the log into the database costs two syncs and stalls the commit that triggers it. Every 4,000 pages (16 MiB)
-	// instead of SQLite's 1,000 keeps it out of the slowest percent of small commits. After a large transaction the log
-	// shrinks back to that size.
-	p["_pragma"] = []string{"wal_autocheckpoint(4000)", "journal_size_limit(16777216)"}
+	// Merging the log into the database costs two syncs and stalls the commit that triggers it. Every 16 MiB instead of SQLite's
+	// 1,000 pages keeps it out of the slowest percent of small commits. After a large transaction the log shrinks back to that
+	// size.
+	const merged = 16 << 20
+	p.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(merged/db.opts.PageSize)+")")
+	p.Add("_pragma", "journal_size_limit("+strconv.Itoa(merged)+")")
+	// Both count only before a first page is written, which setting the second does. The driver runs the values in
+	// alphabetical order.
+	p.Add("_pragma", "page_size("+strconv.Itoa(db.opts.PageSize)+"); PRAGMA auto_vacuum(INCREMENTAL)")
 	return p
 }
 
@@ -279,21 +292,43 @@ func (db *DB) Tx(ctx context.Context, doing string, fn func(*sql.Tx) error) erro
 	return nil
 }
 
-// Shrink gives free pages back to the file system and empties the log. Other connections that read at the same time can hold it
-// up; what they hold is given back later.
-func (db *DB) Shrink(ctx context.Context) error {
-	for _, stmt := range []string{"PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		rows, err := db.Write.QueryContext(ctx, stmt)
-		if err != nil {
-			return db.Err("shrinking", err)
-		}
-		for rows.Next() { // each step of the vacuum frees a page
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil { //nolint:sqlclosecheck // each statement must end before the next
-			return db.Err("shrinking", err)
-		}
+// Vacuum gives at most so many free pages back to the file system when tx is committed; the file shrinks when the log is merged
+// into it next. A page takes about 10 µs.
+func (db *DB) Vacuum(ctx context.Context, tx *sql.Tx, pages int) error {
+	rows, err := tx.QueryContext(ctx, "PRAGMA incremental_vacuum("+strconv.Itoa(pages)+")")
+	if err != nil {
+		return db.Err("shrinking", err)
 	}
-	return nil
+	defer rows.Close() // its error is that of Err
+	for rows.Next() {  // each step frees a page
+	}
+	return db.Err("shrinking", rows.Err())
+}
+
+// MergeLog writes the log into the file and empties it. Other connections that read at the same time can hold it up; what they
+// hold is merged later.
+func (db *DB) MergeLog(ctx context.Context) error {
+	return db.drain(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+// Shrink gives all free pages back to the file system and empties the log; see [DB.MergeLog].
+func (db *DB) Shrink(ctx context.Context) error {
+	if err := db.drain(ctx, "PRAGMA incremental_vacuum"); err != nil {
+		return err
+	}
+	return db.MergeLog(ctx)
+}
+
+// drain runs a statement that works while its rows are read.
+func (db *DB) drain(ctx context.Context, stmt string) error {
+	rows, err := db.Write.QueryContext(ctx, stmt)
+	if err != nil {
+		return db.Err("shrinking", err)
+	}
+	defer rows.Close() // its error is that of Err
+	for rows.Next() {
+	}
+	return db.Err("shrinking", rows.Err())
 }
 
 // Close closes the database. Closing it again does nothing; every other use after it is [ErrClosed].

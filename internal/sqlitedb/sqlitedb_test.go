@@ -276,6 +276,48 @@ func TestShrinkGivesSpaceBack(t *testing.T) {
 	require.Less(t, size(), full/20)
 }
 
+func TestVacuumInATransaction(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlitedb.Options{Migrations: migrations})
+	free := func() (n int) {
+		require.NoError(t, db.Write.QueryRow("PRAGMA freelist_count").Scan(&n))
+		return n
+	}
+	require.NoError(t, db.Tx(t.Context(), "filling", func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO items (data) VALUES (zeroblob(400000))")
+		return err
+	}))
+	left := 0
+	require.NoError(t, db.Tx(t.Context(), "deleting from", func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM items")
+		require.NoError(t, err)
+		require.NoError(t, tx.QueryRow("PRAGMA freelist_count").Scan(&left))
+		require.Greater(t, left, 90)
+		return db.Vacuum(t.Context(), tx, 60)
+	}))
+	require.Equal(t, left-60, free())
+	require.NoError(t, db.Tx(t.Context(), "shrinking", func(tx *sql.Tx) error { return db.Vacuum(t.Context(), tx, 1000) }))
+	require.Zero(t, free())
+}
+
+func TestPageSize(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for size, want := range map[int]int{0: 4096, 512: 512, 2048: 2048, 65536: 65536} {
+		db := open(t, filepath.Join(dir, fmt.Sprint(size)), sqlitedb.Options{Migrations: migrations, PageSize: size})
+		var pages, vacuum int
+		require.NoError(t, db.Read.QueryRow("PRAGMA page_size").Scan(&pages))
+		require.NoError(t, db.Read.QueryRow("PRAGMA auto_vacuum").Scan(&vacuum))
+		require.Equal(t, want, pages)
+		require.Equal(t, 2, vacuum)
+	}
+	open(t, filepath.Join(dir, "512"), sqlitedb.Options{PageSize: 4096}) // an existing file keeps its own
+	for _, size := range []int{-1, 100, 3000, 1 << 17} {
+		_, err := sqlitedb.Open(t.Context(), filepath.Join(dir, "x"), sqlitedb.Options{PageSize: size})
+		require.ErrorContains(t, err, "page size")
+	}
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), sqlitedb.Options{})

@@ -1,57 +1,64 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"math"
+	"slices"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
 )
 
-// checkpointRow is a row of checkpoints but for its thread and namespace.
-type checkpointRow struct {
-	seq       int64
-	id        string
-	parentSeq int64
-	step      int64
-	source    string
-	time      int64
-	bytes     int64
-	record    string
-	payload   []byte
-	sum       int64
-}
-
-func (r *checkpointRow) checksum(thread, namespace string) int64 {
-	return sum(thread, namespace, r.seq, r.id, r.parentSeq, r.step, r.source, r.time, r.bytes, r.record, r.payload)
+// boundaryRow is a row of boundaries. Its bytes are valid until the next row is read, when it is one of several.
+type boundaryRow struct {
+	key, root  int64
+	id, record []byte
 }
 
 type scanner interface{ Scan(dest ...any) error }
 
-func (r *checkpointRow) scan(row scanner) error {
-	return row.Scan(&r.seq, &r.id, &r.parentSeq, &r.step, &r.source, &r.time, &r.bytes, &r.record, &r.payload, &r.sum)
+func (r *boundaryRow) scan(row scanner) error { return row.Scan(&r.key, &r.root, &r.id, &r.record) }
+
+// scanRaw is scan without a copy.
+func (r *boundaryRow) scanRaw(row scanner) error {
+	return row.Scan(&r.key, &r.root, (*sql.RawBytes)(&r.id), (*sql.RawBytes)(&r.record))
 }
 
-// decode checks the row and returns its record.
-func (r *checkpointRow) decode(thread, namespace string) (rec checkpointRecord, err error) {
-	if r.sum != r.checksum(thread, namespace) {
-		return rec, errSum
-	}
-	err = json.Unmarshal([]byte(r.record), &rec)
-	return rec, err
+func (r *boundaryRow) seq() int64 { return seqOf(r.key) }
+
+// open checks the row and returns its record.
+func (r *boundaryRow) open(s *space) ([]byte, error) {
+	return s.place().boundary(r.root, r.seq(), r.id).open(r.record)
 }
 
-func (r *checkpointRow) info(thread, namespace string, rec checkpointRecord) checkpoint.Info {
-	return checkpoint.Info{
-		Thread: thread, Namespace: namespace, ID: r.id, Parent: rec.Parent, Seq: r.seq, ParentSeq: r.parentSeq,
-		Step: int(r.step), Source: checkpoint.Source(r.source), Nodes: rec.Nodes, Next: rec.Next,
-		Time: fromMicros(r.time), Bytes: r.bytes,
+// decode returns all of the row but its large values.
+func (r *boundaryRow) decode(s *space) (*boundary, error) {
+	b := &boundary{}
+	b.Thread, b.Namespace, b.Seq, b.ID = s.thread, s.namespace, r.seq(), readID(r.id)
+	record, err := r.open(s)
+	if err != nil {
+		return b, err
 	}
+	c := coder{buf: record, reading: true}
+	c.boundary(b)
+	return b, c.err
+}
+
+// decodeValues returns the values alone.
+func (r *boundaryRow) decodeValues(s *space) (*boundary, error) {
+	record, err := r.open(s)
+	if err != nil {
+		return nil, err
+	}
+	b := &boundary{}
+	b.Seq = r.seq()
+	c := coder{buf: record, reading: true}
+	c.version()
+	c.boundaryValues(b)
+	return b, c.err
 }
 
 // Load implements [checkpoint.Saver].
@@ -67,244 +74,237 @@ func (s *Saver) Load(ctx context.Context, ref checkpoint.Ref) (saved *checkpoint
 }
 
 func (t *txn) load(ctx context.Context, ref checkpoint.Ref) (*checkpoint.Saved, error) {
-	thread, err := t.threadKey(ctx, ref.Thread)
+	s, err := t.space(ctx, ref.Thread, ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	var row checkpointRow
-	if ref.ID == "" {
-		err = row.scan(t.row(ctx, "newest", thread, ref.Namespace))
-	} else {
-		err = row.scan(t.row(ctx, "by_id", thread, ref.Namespace, ref.ID))
-	}
-	if errors.Is(err, sql.ErrNoRows) {
+	if s == nil || s.damaged == nil && s.newest.seq == 0 {
 		return nil, &checkpoint.NotFoundError{Thread: ref.Thread, Checkpoint: ref.ID}
-	} else if err != nil {
+	}
+	var row boundaryRow
+	if ref.ID != "" {
+		err = t.find(ctx, s, ref.ID, &row)
+	} else if s.damaged != nil {
+		return nil, t.damagedSpace(ctx, s)
+	} else if err = row.scan(t.row(ctx, "boundary", s.at(s.newest.seq))); errors.Is(err, sql.ErrNoRows) {
+		return nil, t.damaged(ctx, s, s.newest.seq, s.newest.id, errors.New("its row is missing"))
+	}
+	if err != nil {
 		return nil, err
 	}
-	saved, err := t.assemble(ctx, thread, ref, &row)
+	saved, err := t.assemble(ctx, s, &row)
 	if err == nil || ctx.Err() != nil {
 		return saved, err
 	}
 	if kind, isDB := sqlitedb.Kind(err); isDB && !errors.Is(kind, sqlitedb.ErrCorrupt) {
 		return nil, err
 	}
-	good, searchErr := t.lastGood(ctx, thread, ref, row.seq)
-	return nil, &checkpoint.DamagedError{Thread: ref.Thread, Checkpoint: row.id, LastGood: good, Err: errors.Join(err, searchErr)}
+	return nil, t.damaged(ctx, s, row.seq(), readID(row.id), err)
+}
+
+// find returns the row of a checkpoint by its ID.
+func (t *txn) find(ctx context.Context, s *space, id string, row *boundaryRow) error {
+	if s.damaged != nil {
+		return t.findDamaged(ctx, s, id, row)
+	}
+	err := row.scan(t.row(ctx, "boundary_by_id", s.root, storedID(id)))
+	if err == nil && row.key>>32 == s.key {
+		return nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	// Damage may have changed the ID: then one row at least doesn't fit its checksum.
+	err = t.eachBoundary(ctx, s, maxSeq, func(r *boundaryRow) error {
+		if _, err := r.open(s); err != nil {
+			return fmt.Errorf("nothing has this ID, but checkpoint %q of the thread: %w", readID(r.id), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return t.damaged(ctx, s, maxSeq, id, err)
+	}
+	return &checkpoint.NotFoundError{Thread: s.thread, Checkpoint: id}
+}
+
+// findDamaged is find in a space whose row can't be read: only its key is used.
+func (t *txn) findDamaged(ctx context.Context, s *space, id string, row *boundaryRow) error {
+	want := storedID(id)
+	err := t.eachBoundary(ctx, s, maxSeq, func(r *boundaryRow) error {
+		if bytes.Equal(r.id, want) {
+			*row = boundaryRow{r.key, r.root, want, bytes.Clone(r.record)}
+			return errFound
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return t.damaged(ctx, s, maxSeq, id, s.damaged)
+}
+
+var errFound = errors.New("found")
+
+// eachBoundary calls fn for every row of s up to seq, from the last to the first. The row is valid during the call.
+func (t *txn) eachBoundary(ctx context.Context, s *space, seq int64, fn func(*boundaryRow) error) error {
+	var row boundaryRow
+	return t.each(ctx, func(rows *sql.Rows) error {
+		if err := row.scanRaw(rows); err != nil {
+			return err
+		}
+		return fn(&row)
+	}, "boundaries_down", s.at(0), s.at(seq))
+}
+
+// last returns the last row of s that has a checkpoint.
+func (t *txn) last(ctx context.Context, s *space) (row boundaryRow, err error) {
+	return row, row.scan(t.row(ctx, "page", s.at(0), s.at(maxSeq), 1))
+}
+
+// damaged returns the error for a checkpoint that can't be read, with the newest before it that can.
+func (t *txn) damaged(ctx context.Context, s *space, seq int64, id string, cause error) error {
+	good, err := t.lastGood(ctx, s, seq)
+	return &checkpoint.DamagedError{Thread: s.thread, Checkpoint: id, LastGood: good, Err: errors.Join(cause, err)}
+}
+
+// damagedSpace is damaged for a space whose own row can't be read, though all its checkpoints may.
+func (t *txn) damagedSpace(ctx context.Context, s *space) error {
+	id := s.newest.id // as far as it can be read
+	row, err := t.last(ctx, s)
+	switch {
+	case err == nil:
+		id = readID(row.id)
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	return t.damaged(ctx, s, maxSeq, id, s.damaged)
 }
 
 // lastGood returns the ID of the newest checkpoint before seq that can be read.
-func (t *txn) lastGood(ctx context.Context, thread int64, ref checkpoint.Ref, seq int64) (string, error) {
+func (t *txn) lastGood(ctx context.Context, s *space, seq int64) (string, error) {
 	for {
-		var row checkpointRow
-		err := row.scan(t.row(ctx, "page", thread, ref.Namespace, seq, 1))
+		var row boundaryRow
+		err := row.scan(t.row(ctx, "page", s.at(0), s.at(seq)-1, 1))
 		if errors.Is(err, sql.ErrNoRows) {
 			return "", nil
 		} else if err != nil {
 			return "", err
 		}
-		if _, err := t.assemble(ctx, thread, ref, &row); err == nil {
-			return row.id, nil
+		if _, err := t.assemble(ctx, s, &row); err == nil {
+			return readID(row.id), nil
 		} else if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		seq = row.seq
+		seq = row.seq()
 	}
 }
 
 // assemble reads what belongs to a checkpoint's row.
-func (t *txn) assemble(ctx context.Context, thread int64, ref checkpoint.Ref, row *checkpointRow) (*checkpoint.Saved, error) {
-	rec, err := row.decode(ref.Thread, ref.Namespace)
+func (t *txn) assemble(ctx context.Context, s *space, row *boundaryRow) (*checkpoint.Saved, error) {
+	b, err := row.decode(s)
 	if err != nil {
 		return nil, err
 	}
-	saved := &checkpoint.Saved{Checkpoint: checkpoint.Checkpoint{
-		Info: row.info(ref.Thread, ref.Namespace, rec), Run: rec.Run, Shape: rec.Shape, Channels: rec.Channels, Joins: rec.Joins}}
-	u := unpacker{tx: t, thread: thread, payload: row.payload}
-	if saved.Tasks, err = u.tasks(ctx, rec.Tasks); err != nil {
-		return nil, fmt.Errorf("the private inputs of its tasks: %w", err)
-	}
-	if saved.Waiting, err = u.tasks(ctx, rec.Waiting); err != nil {
-		return nil, fmt.Errorf("its waiting tasks: %w", err)
-	}
-	if saved.Values, err = t.values(ctx, thread, ref, rec.Channels); err != nil {
+	if err := t.fetch(ctx, row.root, b.large); err != nil {
 		return nil, err
 	}
-	if saved.Results, err = t.results(ctx, thread, ref.Namespace, row.seq); err != nil {
+	saved := &checkpoint.Saved{Checkpoint: b.Checkpoint, LastSeq: s.newest.seq}
+	if saved.Values, err = t.values(ctx, s, b); err != nil {
 		return nil, err
 	}
-	err = t.row(ctx, "shape", rec.Shape).Scan(&saved.ShapeText)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if saved.Results, err = t.results(ctx, s, b.Seq); err != nil {
 		return nil, err
 	}
-	return saved, t.row(ctx, "last_seq", thread, ref.Namespace).Scan(&saved.LastSeq)
+	if saved.ShapeText, err = t.shapeText(ctx, b.Shape); err != nil {
+		return nil, err
+	}
+	if s.damaged != nil {
+		last, err := t.last(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		saved.LastSeq = last.seq()
+	}
+	return saved, nil
 }
 
-// values reads the channels' values and checks that none of their parts is missing or damaged.
-func (t *txn) values(ctx context.Context, thread int64, ref checkpoint.Ref, channels map[string]int64) (map[string][][]byte, error) {
-	wanted, err := json.Marshal(channels)
-	if err != nil {
-		return nil, err
+// shapeText returns the text of a shape. It is for messages only: a lost or damaged one is empty.
+func (t *txn) shapeText(ctx context.Context, id string) (text string, err error) {
+	var sum int64
+	err = t.row(ctx, "shape", id).Scan(&text, &sum)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && sum != shapeSum(id, text) {
+		return "", nil
 	}
-	type part struct {
-		channel   string
-		seq       int64
-		prev, ref sql.NullInt64
-		data      []byte
-		sum       int64
-	}
-	var parts []part
-	err = t.each(ctx, func(rows *sql.Rows) error {
-		var p part
-		if err := rows.Scan(&p.channel, &p.seq, &p.prev, &p.data, &p.ref, &p.sum); err != nil {
-			return err
-		}
-		parts = append(parts, p)
-		return nil
-	}, "values", thread, ref.Namespace, string(wanted))
-	if err != nil {
-		return nil, err
-	}
-	values := make(map[string][][]byte, len(channels))
-	reached := make(map[string]int64, len(channels)) // seq of the last part
-	for _, p := range parts {
-		if p.sum != valueSum(ref.Thread, ref.Namespace, p.channel, p.seq, p.prev, p.data, p.ref) {
-			return nil, fmt.Errorf("the value that step sequence %d wrote to channel %q: %w", p.seq, p.channel, errSum)
-		}
-		if before := reached[p.channel]; p.prev.Int64 != before {
-			return nil, fmt.Errorf("part of the value of channel %q is missing", p.channel)
-		}
-		if p.ref.Valid {
-			if p.data, err = t.blob(ctx, thread, p.ref.Int64); err != nil {
-				return nil, fmt.Errorf("channel %q: %w", p.channel, err)
-			}
-		}
-		values[p.channel] = append(values[p.channel], p.data)
-		reached[p.channel] = p.seq
-	}
-	for name, seq := range channels {
-		if reached[name] != seq {
-			return nil, fmt.Errorf("the value of channel %q is missing", name)
-		}
-	}
-	return values, nil
+	return text, err
 }
 
-func (t *txn) results(ctx context.Context, thread int64, namespace string, seq int64) ([]checkpoint.Result, error) {
-	type row struct {
-		task, record string
-		payload      []byte
-		sum          int64
-	}
-	var stored []row
-	err := t.each(ctx, func(rows *sql.Rows) error {
-		var r row
-		if err := rows.Scan(&r.task, &r.record, &r.payload, &r.sum); err != nil {
-			return err
-		}
-		stored = append(stored, r)
-		return nil
-	}, "results", thread, namespace, seq)
-	if err != nil {
-		return nil, err
-	}
+// results returns what is known of the tasks of the checkpoint seq: what was stored beside it, and with the boundary after it.
+func (t *txn) results(ctx context.Context, s *space, seq int64) ([]checkpoint.Result, error) {
 	var results []checkpoint.Result
-	for _, r := range stored {
-		if r.sum != sum(namespace, seq, r.task, r.record, r.payload) {
-			return nil, fmt.Errorf("the result of task %q: %w", r.task, errSum)
-		}
-		res, err := t.decodeResult(ctx, thread, r.task, r.record, r.payload)
-		if err != nil {
-			return nil, fmt.Errorf("the result of task %q: %w", r.task, err)
-		}
-		results = append(results, res)
-	}
-	return results, nil
-}
-
-func (t *txn) decodeResult(ctx context.Context, thread int64, task, record string, payload []byte) (res checkpoint.Result, err error) {
-	var r resultRecord
-	if err := json.Unmarshal([]byte(record), &r); err != nil {
-		return res, err
-	}
-	res = checkpoint.Result{Task: task, Node: r.Node, Done: r.Done, Error: r.Error, Handled: r.Handled}
-	u := unpacker{tx: t, thread: thread, payload: payload}
-	if res.Writes, err = u.writes(ctx, r.Writes); err != nil {
-		return res, err
-	}
-	for _, target := range r.Targets {
-		private, err := u.writes(ctx, target.Private)
-		if err != nil {
-			return res, err
-		}
-		res.Targets = append(res.Targets, checkpoint.Target{Node: target.Node, Send: target.Send, Private: private})
-	}
-	questions, err := u.writes(ctx, r.Interrupts)
-	if err != nil {
-		return res, err
-	}
-	for _, q := range questions {
-		res.Interrupts = append(res.Interrupts, checkpoint.Interrupt{ID: q.Channel, Value: q.Data})
-	}
-	answers, err := u.writes(ctx, r.Answers)
-	if err != nil {
-		return res, err
-	}
-	for _, a := range answers {
-		res.Answers = append(res.Answers, a.Data)
-	}
-	res.Nested, err = u.nested(ctx, r.Nested)
-	return res, err
-}
-
-// List implements [checkpoint.Saver]. It holds no lock and no connection while the caller handles a page.
-func (s *Saver) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Info, error] {
-	const page = 100
-	return func(yield func(checkpoint.Info, error) bool) {
-		before, left := int64(math.MaxInt64), q.Limit
-		if left <= 0 {
-			left = math.MaxInt
-		}
-		for left > 0 {
-			rows, err := s.page(ctx, q, before, min(page, left))
-			if err != nil {
-				yield(checkpoint.Info{}, err)
-				return
-			}
-			for _, r := range rows {
-				rec, err := r.decode(q.Thread, q.Namespace)
-				if err != nil {
-					err = &checkpoint.DamagedError{Thread: q.Thread, Checkpoint: r.id, Err: err}
-				}
-				if !yield(r.info(q.Thread, q.Namespace, rec), err) {
-					return
-				}
-				before = r.seq
-			}
-			if len(rows) < page {
-				return
-			}
-			left -= len(rows)
-		}
-	}
-}
-
-func (s *Saver) page(ctx context.Context, q checkpoint.Query, before int64, n int) (page []checkpointRow, err error) {
-	err = s.read(ctx, "listing checkpoints of", func(t *txn) error {
-		thread, err := t.threadKey(ctx, q.Thread)
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			return nil
-		} else if err != nil {
+	var large []largeData
+	var pending int64
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var task string
+		var record []byte
+		if err := rows.Scan(&task, &record); err != nil {
 			return err
 		}
-		return t.each(ctx, func(rows *sql.Rows) error {
-			var r checkpointRow
-			if err := r.scan(rows); err != nil {
-				return err
-			}
-			page = append(page, r)
-			return nil
-		}, "page", thread, q.Namespace, before, n)
-	})
-	return page, err
+		pending += pendingSum(record)
+		r, l, err := decodeResult(s, seq, task, record)
+		if err != nil {
+			return fmt.Errorf("the result of task %q: %w", task, err)
+		}
+		results, large = append(results, r), append(large, l...)
+		return nil
+	}, "results", s.key, seq)
+	switch {
+	case err != nil:
+		return nil, err
+	case seq == s.newest.seq && s.damaged == nil && pending != s.newest.pending:
+		return nil, errors.New("the result of one of its tasks is missing")
+	case seq != s.newest.seq:
+		later, more, err := t.laterResults(ctx, s, seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range later {
+			results = slices.DeleteFunc(results, func(old checkpoint.Result) bool { return old.Task == r.Task })
+		}
+		results, large = append(results, later...), append(large, more...)
+	}
+	return results, t.fetch(ctx, s.root, large)
+}
+
+// laterResults returns results of the tasks of the checkpoint seq that were stored with the boundary after it. When that is
+// lost they are too: then the tasks run again, as they do whenever a thread is continued from a checkpoint that isn't its newest.
+func (t *txn) laterResults(ctx context.Context, s *space, seq int64) ([]checkpoint.Result, []largeData, error) {
+	var row boundaryRow
+	err := row.scan(t.row(ctx, "boundary", s.at(seq+1)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	b, err := row.decode(s)
+	if err != nil || b.ParentSeq != seq {
+		return nil, nil, nil //nolint:nilerr // what is damaged is that boundary, not this one
+	}
+	return b.results, b.largeResults, nil
+}
+
+func decodeResult(s *space, seq int64, task string, sealed []byte) (r checkpoint.Result, large []largeData, err error) {
+	record, err := s.place().result(seq, task).open(sealed)
+	if err != nil {
+		return r, nil, err
+	}
+	c := coder{buf: record, reading: true}
+	c.version()
+	c.result(&r)
+	if c.err == nil && r.Task != task {
+		c.fail()
+	}
+	return r, c.large, c.err
 }

@@ -1,183 +1,168 @@
 -- Queries of the saver. Parameters are numbered.
 
--- name: lease_token
-SELECT token FROM leases WHERE thread = ?1
+-- name: thread
+-- The root space of a thread, who has its lease, and the last change of any thread.
+SELECT s.key, s.root, s.thread, s.namespace, s.changed, s.labels, s.record, coalesce(l.token, ''),
+	(SELECT max(changed) FROM spaces WHERE namespace = '')
+FROM spaces AS s LEFT JOIN leases AS l ON l.thread = ?1
+WHERE s.thread = ?1 AND s.namespace = ''
 
--- name: thread_key
-SELECT key FROM threads WHERE id = ?1
+-- name: space
+SELECT key, root, thread, namespace, changed, labels, record FROM spaces WHERE thread = ?1 AND namespace = ?2
 
--- name: put_thread
--- The root namespace alone decides on steps, status and next: ?8 is whether this is it.
-INSERT INTO threads (id, created, updated, changed, steps, status, next, labels, bytes)
-VALUES (?1, ?2, ?2, (SELECT coalesce(max(changed), 0) + 1 FROM threads), ?3, ?4, ?5, ?6, ?7)
-ON CONFLICT (id) DO UPDATE SET
-	updated = CASE WHEN ?8 THEN excluded.updated ELSE updated END,
-	changed = excluded.changed,
-	steps   = CASE WHEN ?8 THEN excluded.steps ELSE steps END,
-	status  = CASE WHEN ?8 THEN excluded.status ELSE status END,
-	next    = CASE WHEN ?8 THEN excluded.next ELSE next END,
-	labels  = CASE WHEN ?6 = '{}' THEN labels ELSE json_patch(labels, ?6) END
-RETURNING key
+-- name: space_by_hash
+SELECT key, root, thread, namespace, changed, labels, record FROM spaces WHERE hash = ?1
 
--- name: grow_thread
-UPDATE threads SET bytes = bytes + ?2 WHERE key = ?1
+-- name: spaces_of
+SELECT key, root, thread, namespace, changed, labels, record FROM spaces WHERE thread = ?1 OR key = ?2 ORDER BY key
 
--- name: touch_thread
-UPDATE threads SET
-	changed = (SELECT max(changed) + 1 FROM threads),
-	status  = CASE WHEN ?2 = '' THEN status ELSE ?2 END,
-	bytes   = bytes + ?3
-WHERE key = ?1
+-- name: bytes_of
+-- ?2 is the key of the root space of thread ?1.
+SELECT coalesce((SELECT sum(length(data)) FROM blobs WHERE root = ?2), 0)
+	+ coalesce((SELECT sum(length(b.record)) FROM spaces AS s JOIN boundaries AS b ON b.key BETWEEN s.key << 32 AND s.key << 32 | 4294967295
+		WHERE s.thread = ?1), 0)
+	+ coalesce((SELECT sum(length(r.record)) FROM spaces AS s JOIN results AS r ON r.space = s.key WHERE s.thread = ?1), 0)
 
--- name: put_shape
-INSERT INTO shapes (id, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING
+-- name: next_space
+SELECT coalesce(max(key), 0) + 1 FROM spaces
 
--- name: put_checkpoint
-INSERT INTO checkpoints (thread, namespace, seq, id, parent_seq, step, source, time, bytes, record, payload, sum)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+-- name: last_change
+SELECT coalesce(max(changed), 0) FROM spaces WHERE namespace = ''
 
--- name: put_value
-INSERT INTO channel_values (thread, namespace, channel, seq, prev, data, blob, sum)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+-- name: add_space
+INSERT INTO spaces (key, root, thread, namespace, hash, changed, labels, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
--- name: put_result
-INSERT INTO task_results (thread, namespace, seq, task, record, payload, sum)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-ON CONFLICT DO UPDATE SET record = excluded.record, payload = excluded.payload, sum = excluded.sum
+-- name: set_space
+UPDATE spaces SET record = ?2 WHERE key = ?1
 
--- name: find_blob
-SELECT key FROM blobs WHERE thread = ?1 AND hash = ?2
+-- name: set_space_order
+UPDATE spaces SET record = ?2, changed = ?3, labels = ?4 WHERE key = ?1
 
--- name: put_blob
-INSERT INTO blobs (thread, hash, data) VALUES (?1, ?2, ?3)
-
--- name: newest
-SELECT seq, id, parent_seq, step, source, time, bytes, record, payload, sum FROM checkpoints
-WHERE thread = ?1 AND namespace = ?2 ORDER BY seq DESC LIMIT 1
-
--- name: by_id
-SELECT seq, id, parent_seq, step, source, time, bytes, record, payload, sum FROM checkpoints
-WHERE thread = ?1 AND namespace = ?2 AND id = ?3
-
--- name: page
-SELECT seq, id, parent_seq, step, source, time, bytes, record, payload, sum FROM checkpoints
-WHERE thread = ?1 AND namespace = ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4
-
--- name: last_seq
-SELECT coalesce(max(seq), 0) FROM checkpoints WHERE thread = ?1 AND namespace = ?2
-
--- name: values
--- ?3 is the checkpoint's channels as a JSON object, channel to seq. Values stored as deltas are followed to their beginning.
-WITH RECURSIVE parts (channel, seq, prev, data, blob, sum) AS (
-	SELECT v.channel, v.seq, v.prev, v.data, v.blob, v.sum
-	FROM json_each(?3) AS c
-	JOIN channel_values AS v ON v.thread = ?1 AND v.namespace = ?2 AND v.channel = c.key AND v.seq = c.value
-	UNION ALL
-	SELECT v.channel, v.seq, v.prev, v.data, v.blob, v.sum
-	FROM parts AS p
-	JOIN channel_values AS v ON v.thread = ?1 AND v.namespace = ?2 AND v.channel = p.channel AND v.seq = p.prev
-	WHERE p.prev < p.seq -- a damaged row must not lead in a circle
-)
-SELECT channel, seq, prev, data, blob, sum FROM parts ORDER BY channel, seq
-
--- name: results
-SELECT task, record, payload, sum FROM task_results
-WHERE thread = ?1 AND namespace = ?2 AND seq = ?3 ORDER BY task
-
--- name: blob
-SELECT hash, data FROM blobs WHERE thread = ?1 AND key = ?2
-
--- name: shape
-SELECT text FROM shapes WHERE id = ?1
+-- name: mend_space
+UPDATE spaces SET key = ?2, root = ?3, thread = ?4, namespace = ?5, hash = ?6, changed = ?7, labels = ?8, record = ?9 WHERE key = ?1
 
 -- name: threads
 -- ?1 is the labels that a thread must have, as a JSON object.
-SELECT t.id, t.created, t.updated, t.steps, t.status, t.next, t.labels, t.bytes,
-	coalesce(l.token, ''), coalesce(l.host, ''), coalesce(l.pid, 0), coalesce(l.start, ''), coalesce(l.expires, 0)
-FROM threads AS t LEFT JOIN leases AS l ON l.thread = t.id
-WHERE NOT EXISTS (
+SELECT s.key, s.root, s.thread, s.namespace, s.changed, s.labels, s.record, coalesce(l.token, ''), l.record
+FROM spaces AS s LEFT JOIN leases AS l ON l.thread = s.thread
+WHERE s.namespace = '' AND s.changed < ?2 AND (?1 = '{}' OR json_valid(s.labels) AND NOT EXISTS (
 	SELECT 1 FROM json_each(?1) AS w
-	WHERE NOT EXISTS (SELECT 1 FROM json_each(t.labels) AS has WHERE has.key = w.key AND has.value = w.value)
-)
-ORDER BY t.changed DESC LIMIT ?2
+	WHERE NOT EXISTS (SELECT 1 FROM json_each(s.labels) AS has WHERE has.key = w.key AND has.value = w.value)
+))
+ORDER BY s.changed DESC LIMIT ?3
+
+-- name: put_shape
+INSERT INTO shapes (id, text, sum) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
+
+-- name: shape
+SELECT text, sum FROM shapes WHERE id = ?1
+
+-- name: add_boundary
+INSERT INTO boundaries (key, root, id, record) VALUES (?1, ?2, ?3, ?4)
+
+-- name: set_boundary
+UPDATE boundaries SET id = ?2, record = ?3 WHERE key = ?1
+
+-- name: boundary
+SELECT key, root, id, record FROM boundaries WHERE key = ?1
+
+-- name: boundary_by_id
+SELECT key, root, id, record FROM boundaries WHERE root = ?1 AND id = ?2
+
+-- name: boundaries_down
+SELECT key, root, id, record FROM boundaries WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC
+
+-- name: chunk
+SELECT key, root, id, record FROM boundaries WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3
+
+-- name: page
+SELECT key, root, id, record FROM boundaries WHERE key BETWEEN ?1 AND ?2 AND id IS NOT NULL ORDER BY key DESC LIMIT ?3
+
+-- name: oldest_kept
+SELECT key FROM boundaries WHERE key BETWEEN ?1 AND ?2 AND id IS NOT NULL ORDER BY key DESC LIMIT 1 OFFSET ?3
+
+-- name: drop_boundary
+DELETE FROM boundaries WHERE key = ?1
+
+-- name: drop_boundaries
+DELETE FROM boundaries WHERE key BETWEEN ?1 AND ?2
+
+-- name: count_boundaries
+SELECT count(*) FROM boundaries WHERE key BETWEEN ?1 AND ?2 AND id IS NOT NULL
+
+-- name: result
+SELECT record FROM results WHERE space = ?1 AND seq = ?2 AND task = ?3
+
+-- name: put_result
+INSERT INTO results (space, seq, task, record) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET record = excluded.record
+
+-- name: results
+SELECT task, record FROM results WHERE space = ?1 AND seq = ?2 ORDER BY task
+
+-- name: results_of
+SELECT seq, task, record FROM results WHERE space = ?1 ORDER BY seq, task
+
+-- name: drop_results
+DELETE FROM results WHERE space = ?1 AND seq < ?2
+
+-- name: has_blob
+SELECT 1 FROM blobs WHERE root = ?1 AND hash = ?2
+
+-- name: put_blob
+INSERT INTO blobs (root, hash, data) VALUES (?1, ?2, ?3)
+
+-- name: blob
+SELECT data FROM blobs WHERE root = ?1 AND hash = ?2
+
+-- name: blobs_of
+SELECT key, hash FROM blobs WHERE root = ?1
+
+-- name: copy_blobs
+INSERT INTO blobs (root, hash, data) SELECT ?2, hash, data FROM blobs WHERE root = ?1
+
+-- name: drop_blob
+DELETE FROM blobs WHERE key = ?1
+
+-- name: drop_blobs
+DELETE FROM blobs WHERE root = ?1
+
+-- name: drop_space
+DELETE FROM spaces WHERE key = ?1
 
 -- name: lease
-SELECT token, owner, host, pid, start, acquired, expires FROM leases WHERE thread = ?1
+SELECT token, record FROM leases WHERE thread = ?1
 
 -- name: put_lease
-INSERT INTO leases (thread, token, owner, host, pid, start, acquired, expires)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-ON CONFLICT DO UPDATE SET token = excluded.token, owner = excluded.owner, host = excluded.host, pid = excluded.pid,
-	start = excluded.start, acquired = excluded.acquired, expires = excluded.expires
-
--- name: renew_lease
-UPDATE leases SET expires = ?3 WHERE thread = ?1 AND token = ?2
+INSERT INTO leases (thread, token, record) VALUES (?1, ?2, ?3)
+ON CONFLICT DO UPDATE SET token = excluded.token, record = excluded.record
 
 -- name: drop_lease
 DELETE FROM leases WHERE thread = ?1 AND token = ?2
 
+-- name: drop_leases
+DELETE FROM leases WHERE thread = ?1
+
 -- name: effect
-SELECT seq, started, done, result, sum FROM effects WHERE thread = ?1 AND namespace = ?2 AND task = ?3 AND key = ?4
+SELECT key, thread, namespace, seq, record FROM effects WHERE key = ?1
+
+-- name: effects_at
+SELECT key, thread, namespace, seq, record FROM effects WHERE thread = ?1 AND seq = ?2
+
+-- name: effects_of
+SELECT key, thread, namespace, seq, record FROM effects WHERE thread = ?1
+
+-- name: count_effects
+SELECT count(*) FROM effects WHERE thread = ?1
 
 -- name: put_effect
-INSERT INTO effects (thread, namespace, task, key, seq, started, done, result, sum)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-ON CONFLICT DO UPDATE SET done = excluded.done, result = excluded.result, sum = excluded.sum
+INSERT INTO effects (key, thread, namespace, seq, record) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT DO UPDATE SET record = excluded.record
 
 -- name: drop_effect
-DELETE FROM effects WHERE thread = ?1 AND namespace = ?2 AND task = ?3 AND key = ?4 AND NOT done
-
--- name: namespaces
-SELECT namespace, count(*) FROM checkpoints WHERE thread = ?1 GROUP BY namespace
-
--- name: oldest_kept
-SELECT seq FROM checkpoints WHERE thread = ?1 AND namespace = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3
-
--- name: prune_checkpoints
-DELETE FROM checkpoints WHERE thread = ?1 AND namespace = ?2 AND seq < ?3
-
--- name: prune_results
-DELETE FROM task_results WHERE thread = ?1 AND namespace = ?2 AND seq < ?3
+DELETE FROM effects WHERE key = ?1
 
 -- name: prune_effects
 DELETE FROM effects WHERE thread = ?1 AND namespace = ?2 AND seq < ?3
 
--- name: prune_values
-WITH RECURSIVE used (channel, seq) AS (
-	SELECT c.key, c.value FROM checkpoints AS p, json_each(p.record, '$.channels') AS c
-	WHERE p.thread = ?1 AND p.namespace = ?2
-	UNION
-	SELECT v.channel, v.prev FROM used AS u
-	JOIN channel_values AS v ON v.thread = ?1 AND v.namespace = ?2 AND v.channel = u.channel AND v.seq = u.seq
-	WHERE v.prev > 0
-)
-DELETE FROM channel_values
-WHERE thread = ?1 AND namespace = ?2 AND (channel, seq) NOT IN (SELECT channel, seq FROM used)
-
--- name: prune_blobs
-DELETE FROM blobs WHERE thread = ?1 AND key NOT IN (
-	SELECT blob FROM channel_values WHERE thread = ?1 AND blob IS NOT NULL
-	UNION SELECT b.value FROM task_results AS r, json_each(r.record, '$.blobs') AS b WHERE r.thread = ?1
-	UNION SELECT b.value FROM checkpoints AS c, json_each(c.record, '$.blobs') AS b WHERE c.thread = ?1
-)
-
--- name: thread_bytes
-SELECT bytes FROM threads WHERE key = ?1
-
--- name: count_bytes
-UPDATE threads SET bytes =
-	(SELECT coalesce(sum(length(data)), 0) FROM channel_values WHERE thread = ?1) +
-	(SELECT coalesce(sum(length(data)), 0) FROM blobs WHERE thread = ?1) +
-	(SELECT coalesce(sum(coalesce(length(payload), 0) + length(record)), 0) FROM task_results WHERE thread = ?1) +
-	(SELECT coalesce(sum(coalesce(length(payload), 0) + length(record)), 0) FROM checkpoints WHERE thread = ?1)
-WHERE key = ?1
-RETURNING bytes
-
--- name: drop_thread
-DELETE FROM threads WHERE key = ?1
-
 -- name: drop_effects
 DELETE FROM effects WHERE thread = ?1
-
--- name: drop_leases
-DELETE FROM leases WHERE thread = ?1

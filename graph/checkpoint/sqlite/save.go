@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -34,71 +34,88 @@ func (s *Saver) Save(ctx context.Context, boundaries ...checkpoint.Boundary) err
 
 func (t *txn) save(ctx context.Context, b *checkpoint.Boundary) error {
 	cp := &b.Checkpoint
-	if err := t.checkLease(ctx, cp.Thread, b.Lease); err != nil {
-		return fmt.Errorf("saving to thread %q: %w", cp.Thread, err)
-	}
-	thread, err := t.putThread(ctx, b)
+	o, err := t.thread(ctx, cp.Thread)
 	if err != nil {
 		return err
+	}
+	if b.Lease != "" && b.Lease != o.lease {
+		return fmt.Errorf("saving to thread %q: %w", cp.Thread, checkpoint.ErrLeaseLost)
+	}
+	if cp.Seq < 1 || cp.Seq > maxSeq {
+		return fmt.Errorf("saving checkpoint %q of thread %q: its sequence number is %d; it must be 1 to %d", cp.ID, cp.Thread, cp.Seq, int64(maxSeq))
+	}
+	s, err := t.spaceToWrite(ctx, &o, cp.Namespace)
+	if err != nil {
+		return err
+	}
+	if cp.Seq <= s.newest.seq {
+		return fmt.Errorf("saving checkpoint %q of thread %q: %w", cp.ID, cp.Thread, checkpoint.ErrExists)
 	}
 	if err := t.putShape(ctx, cp.Shape, b.ShapeText); err != nil {
 		return err
 	}
-	grown, err := t.putCheckpoint(ctx, thread, cp)
+	grown, err := t.putBoundary(ctx, s, b)
 	if sqlitedb.IsConstraint(err) {
 		return fmt.Errorf("saving checkpoint %q of thread %q: %w", cp.ID, cp.Thread, checkpoint.ErrExists)
 	} else if err != nil {
 		return err
 	}
-	for _, v := range b.Values {
-		n, err := t.putValue(ctx, thread, cp, v)
-		if err != nil {
-			return err
-		}
-		grown += n
-	}
-	for _, r := range b.Results {
-		n, err := t.putResult(ctx, thread, cp.Namespace, cp.ParentSeq, r)
-		if err != nil {
-			return err
-		}
-		grown += n
-	}
-	_, err = t.exec(ctx, "grow_thread", thread, grown)
-	return err
+	s.advance(cp)
+	return t.putThread(ctx, &o, s, grown, b.Labels)
 }
 
-func (t *txn) checkLease(ctx context.Context, thread, token string) error {
-	if token == "" {
-		return nil
+// spaceToWrite returns the row of a namespace of o's thread, ready to be changed, and makes o's ready too.
+func (t *txn) spaceToWrite(ctx context.Context, o *owned, namespace string) (*space, error) {
+	isNew := !o.root.stored
+	if err := t.prepare(ctx, o.root); err != nil {
+		return nil, err
 	}
-	var holder string
-	err := t.row(ctx, "lease_token", thread).Scan(&holder)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && holder != token {
-		return checkpoint.ErrLeaseLost
+	if namespace == "" {
+		return o.root, nil
 	}
-	return err
-}
-
-func (t *txn) putThread(ctx context.Context, b *checkpoint.Boundary) (key int64, err error) {
-	cp := &b.Checkpoint
-	status := checkpoint.StatusPending
-	if len(cp.Tasks) == 0 {
-		status = checkpoint.StatusDone
+	if isNew { // so that the next space gets another key
+		if err := t.putSpace(ctx, o.root, true); err != nil {
+			return nil, err
+		}
 	}
-	next, err := json.Marshal(cp.Next)
+	s, err := t.space(ctx, o.root.thread, namespace)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	labels := []byte("{}")
-	if len(b.Labels) > 0 {
-		if labels, err = json.Marshal(b.Labels); err != nil {
-			return 0, err
+	if s == nil {
+		s = &space{thread: o.root.thread, namespace: namespace, root: o.root.key, labels: "{}"}
+	}
+	return s, t.prepare(ctx, s)
+}
+
+// advance makes cp the newest checkpoint of its space.
+func (s *space) advance(cp *checkpoint.Checkpoint) {
+	s.newest = newest{seq: cp.Seq, id: cp.ID}
+	s.updated, s.step, s.next, s.status = cp.Time, cp.Step, cp.Next, checkpoint.StatusPending
+	if len(cp.Tasks) == 0 {
+		s.status = checkpoint.StatusDone
+	}
+	if s.created.IsZero() {
+		s.created = cp.Time
+	}
+}
+
+// putThread stores a space that has changed, and what follows from that for its thread.
+func (t *txn) putThread(ctx context.Context, o *owned, s *space, grown int64, labels map[string]string) error {
+	root := o.root
+	if s != root {
+		if err := t.putSpace(ctx, s, false); err != nil {
+			return err
+		}
+		if root.created.IsZero() {
+			root.created = s.created
 		}
 	}
-	err = t.row(ctx, "put_thread", cp.Thread, micros(cp.Time), cp.Step, string(status), string(next), string(labels), 0,
-		cp.Namespace == "").Scan(&key)
-	return key, err
+	root.bytes += grown
+	if err := root.addLabels(labels); err != nil {
+		return err
+	}
+	return t.putSpace(ctx, root, o.touch() || len(labels) > 0)
 }
 
 func (t *txn) putShape(ctx context.Context, id, text string) error {
@@ -108,123 +125,141 @@ func (t *txn) putShape(ctx context.Context, id, text string) error {
 	if known {
 		return nil
 	}
-	_, err := t.exec(ctx, "put_shape", id, text)
+	_, err := t.exec(ctx, "put_shape", id, text, shapeSum(id, text))
 	return err
 }
 
-func (t *txn) putCheckpoint(ctx context.Context, thread int64, cp *checkpoint.Checkpoint) (grown int64, err error) {
-	p := packer{tx: t, thread: thread}
-	r := checkpointRecord{Parent: cp.Parent, Run: cp.Run, Shape: cp.Shape, Nodes: cp.Nodes, Next: cp.Next, Channels: cp.Channels, Joins: cp.Joins}
-	if r.Channels == nil {
-		r.Channels = map[string]int64{}
-	}
-	if r.Tasks, err = p.tasks(ctx, cp.Tasks); err != nil {
+func shapeSum(id, text string) int64 { return int64(place(0).text(id).text(text)) }
+
+func (t *txn) putBoundary(ctx context.Context, s *space, b *checkpoint.Boundary) (grown int64, err error) {
+	cp := &b.Checkpoint
+	row := boundary{Checkpoint: *cp, values: b.Values}
+	if cp.ParentSeq == cp.Seq-1 {
+		row.results = b.Results
+	} else if grown, err = t.putResults(ctx, s, cp.ParentSeq, b.Results); err != nil {
 		return 0, err
 	}
-	if r.Waiting, err = p.tasks(ctx, cp.Waiting); err != nil {
-		return 0, err
-	}
-	r.Blobs = p.blobs
-	record, err := json.Marshal(r)
+	n, err := t.addBoundary(ctx, s, &row)
+	return grown + n, err
+}
+
+// addBoundary stores a row and its large values.
+func (t *txn) addBoundary(ctx context.Context, s *space, b *boundary) (grown int64, err error) {
+	c := coder{buf: make([]byte, 0, 512)}
+	c.boundary(b)
+	grown, err = t.putBlobs(ctx, s.root, c.large)
 	if err != nil {
 		return 0, err
 	}
-	row := checkpointRow{seq: cp.Seq, id: cp.ID, parentSeq: cp.ParentSeq, step: int64(cp.Step), source: string(cp.Source),
-		time: micros(cp.Time), bytes: cp.Bytes, record: string(record), payload: p.payload}
-	_, err = t.exec(ctx, "put_checkpoint", thread, cp.Namespace, row.seq, row.id, row.parentSeq, row.step, row.source, row.time,
-		row.bytes, row.record, row.payload, row.checksum(cp.Thread, cp.Namespace))
-	return int64(len(record)+len(p.payload)) + p.stored, err
+	id := storedID(b.ID)
+	record := s.place().boundary(s.root, b.Seq, id).seal(c.buf)
+	_, err = t.exec(ctx, "add_boundary", s.at(b.Seq), s.root, id, record)
+	return grown + int64(len(record)), err
 }
 
-func (t *txn) putValue(ctx context.Context, thread int64, cp *checkpoint.Checkpoint, v checkpoint.Value) (grown int64, err error) {
-	var prev sql.NullInt64
-	if v.Delta {
-		prev = sql.NullInt64{Int64: v.Prev, Valid: true}
+// storedID returns the ID of a checkpoint as its column has it: how it is packed, and its packed bytes. Without an ID it is
+// nil, for NULL.
+func storedID(id string) []byte {
+	if id == "" {
+		return nil
 	}
-	data, blob := v.Data, sql.NullInt64{}
-	if len(data) >= blobSize {
-		blob.Valid, data = true, nil
-		if blob.Int64, grown, err = t.putBlob(ctx, thread, v.Data); err != nil {
-			return 0, err
-		}
-	} else if data == nil {
-		data = []byte{}
-	}
-	_, err = t.exec(ctx, "put_value", thread, cp.Namespace, v.Channel, cp.Seq, prev, data, blob,
-		valueSum(cp.Thread, cp.Namespace, v.Channel, cp.Seq, prev, data, blob))
-	return grown + int64(len(data)), err
+	packed, kind := packID(id)
+	return append([]byte{byte(kind)}, packed...) //nolint:gosec // kind is 0 to 2
 }
 
-func valueSum(thread, namespace, channel string, seq int64, prev sql.NullInt64, data []byte, blob sql.NullInt64) int64 {
-	p := int64(-1)
-	if prev.Valid {
-		p = prev.Int64
+// readID is the inverse of storedID.
+func readID(stored []byte) string {
+	if len(stored) == 0 {
+		return ""
 	}
-	return sum(thread, namespace, channel, seq, p, data, blob.Int64)
+	return unpackID(stored[1:], int(stored[0]))
+}
+
+func (p place) boundary(root, seq int64, id []byte) place {
+	return p.number(root).number(seq).bytes(id)
 }
 
 // SaveResults implements [checkpoint.Saver].
 func (s *Saver) SaveResults(ctx context.Context, set checkpoint.ResultSet) error {
-	return s.tx(ctx, "saving results to", func(t *txn) error {
-		if err := t.checkLease(ctx, set.Thread, set.Lease); err != nil {
-			return fmt.Errorf("saving results to thread %q: %w", set.Thread, err)
-		}
-		thread, err := t.threadKey(ctx, set.Thread)
-		if err != nil {
-			return err
-		}
-		var grown int64
-		var status checkpoint.Status
-		for _, r := range set.Results {
-			n, err := t.putResult(ctx, thread, set.Namespace, set.Seq, r)
-			if err != nil {
-				return err
-			}
-			grown += n
-			if st := checkpoint.ResultStatus(r); st != "" && set.Namespace == "" {
-				status = st
-			}
-		}
-		_, err = t.exec(ctx, "touch_thread", thread, string(status), grown)
-		return err
-	})
+	return s.tx(ctx, "saving results to", func(t *txn) error { return t.saveResults(ctx, set) })
 }
 
-func (t *txn) putResult(ctx context.Context, thread int64, namespace string, seq int64, res checkpoint.Result) (grown int64, err error) {
-	p := packer{tx: t, thread: thread}
-	r := resultRecord{Node: res.Node, Done: res.Done, Error: res.Error, Handled: res.Handled}
-	if r.Writes, err = p.writes(ctx, res.Writes); err != nil {
-		return 0, err
+func (t *txn) saveResults(ctx context.Context, set checkpoint.ResultSet) error {
+	o, err := t.thread(ctx, set.Thread)
+	if err != nil {
+		return err
 	}
-	for _, target := range res.Targets {
-		private, err := p.writes(ctx, target.Private)
+	if set.Lease != "" && set.Lease != o.lease {
+		return fmt.Errorf("saving results to thread %q: %w", set.Thread, checkpoint.ErrLeaseLost)
+	}
+	if !o.root.stored {
+		return &checkpoint.NotFoundError{Thread: set.Thread}
+	}
+	s := o.root
+	if set.Namespace != "" {
+		if s, err = t.space(ctx, set.Thread, set.Namespace); err != nil {
+			return err
+		}
+	}
+	if s == nil || s.newest.seq == 0 {
+		return &checkpoint.NotFoundError{Thread: set.Thread}
+	}
+	for _, space := range []*space{o.root, s} {
+		if space.damaged != nil {
+			return t.damagedSpace(ctx, space)
+		}
+	}
+	grown, err := t.putResults(ctx, s, set.Seq, set.Results)
+	if err != nil {
+		return err
+	}
+	for _, r := range set.Results {
+		if status := checkpoint.ResultStatus(r); status != "" {
+			s.status = status
+		}
+	}
+	return t.putThread(ctx, &o, s, grown, nil)
+}
+
+// putResults stores results of tasks of the checkpoint seq beside it.
+func (t *txn) putResults(ctx context.Context, s *space, seq int64, results []checkpoint.Result) (grown int64, err error) {
+	for i := range results {
+		n, err := t.putResult(ctx, s, seq, &results[i])
 		if err != nil {
 			return 0, err
 		}
-		r.Targets = append(r.Targets, taskRecord{Node: target.Node, Send: target.Send, Private: private})
+		grown += n
 	}
-	var questions, answers []checkpoint.Write
-	for _, q := range res.Interrupts {
-		questions = append(questions, checkpoint.Write{Channel: q.ID, Data: q.Value})
-	}
-	for _, a := range res.Answers {
-		answers = append(answers, checkpoint.Write{Data: a})
-	}
-	if r.Interrupts, err = p.writes(ctx, questions); err != nil {
+	return grown, nil
+}
+
+func (t *txn) putResult(ctx context.Context, s *space, seq int64, r *checkpoint.Result) (grown int64, err error) {
+	var old []byte
+	err = t.row(ctx, "result", s.key, seq, r.Task).Scan(&old)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	if r.Answers, err = p.writes(ctx, answers); err != nil {
+	c := coder{}
+	c.version()
+	c.result(r)
+	if grown, err = t.putBlobs(ctx, s.root, c.large); err != nil {
 		return 0, err
 	}
-	if r.Nested, err = p.nested(ctx, res.Nested); err != nil {
-		return 0, err
+	record := s.place().result(seq, r.Task).seal(c.buf)
+	if seq == s.newest.seq {
+		s.newest.pending += pendingSum(record) - pendingSum(old)
 	}
-	r.Blobs = p.blobs
-	record, err := json.Marshal(r)
-	if err != nil {
-		return 0, fmt.Errorf("encoding the result of task %q: %w", res.Task, err)
+	_, err = t.exec(ctx, "put_result", s.key, seq, r.Task, record)
+	return grown + int64(len(record)-len(old)), err
+}
+
+func (p place) result(seq int64, task string) place { return p.number(seq).text(task) }
+
+// pendingSum is what a stored result adds to its space's sum over all results of the newest checkpoint: one, times 2^32, and
+// its checksum. The sum tells when one is missing, so that no task that has finished runs again.
+func pendingSum(sealed []byte) int64 {
+	if len(sealed) < 4 {
+		return 0
 	}
-	_, err = t.exec(ctx, "put_result", thread, namespace, seq, res.Task, string(record), p.payload,
-		sum(namespace, seq, res.Task, string(record), p.payload))
-	return int64(len(record)+len(p.payload)) + p.stored, err
+	return 1<<32 + int64(binary.LittleEndian.Uint32(sealed[len(sealed)-4:]))
 }

@@ -1,8 +1,8 @@
 // Package sqlite stores checkpoints in a SQLite file.
 //
-// A boundary is one transaction. Checkpoints refer to channel values, values that grow are stored as their new items, and a
-// large value is stored once a thread however often it is written, so a file grows with what changes. Every row has a checksum:
-// damage is an error that names the checkpoint, never another state.
+// A boundary is one transaction and mostly one row. Checkpoints refer to channel values, values that grow are stored as their new
+// items, and a large value is stored once a thread however often it is written, so a file grows with what changes. Every row has
+// a checksum: damage is an error that names the checkpoint, never another state.
 //
 // Several processes may use one file on one machine at the same time. Files on network drives are not supported: their locks
 // and shared memory don't work.
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,10 @@ type Options struct {
 	BusyTimeout time.Duration    // longest wait for another process's write, default 10 s
 	Clock       func() time.Time // judges the expiry of leases, default [time.Now]
 }
+
+// pageSize is that of files this package creates, in bytes. Most boundaries are a few hundred bytes, of which each commit
+// writes the pages whole.
+const pageSize = 2048
 
 // Synchronous is a level of durability.
 type Synchronous string
@@ -77,6 +82,7 @@ var (
 	_ checkpoint.Saver        = (*Saver)(nil)
 	_ checkpoint.ThreadLister = (*Saver)(nil)
 	_ checkpoint.Pruner       = (*Saver)(nil)
+	_ checkpoint.Copier       = (*Saver)(nil)
 	_ checkpoint.EffectLog    = (*Saver)(nil)
 	_ checkpoint.Leaser       = (*Saver)(nil)
 )
@@ -91,7 +97,7 @@ func Open(ctx context.Context, path string, opts Options) (*Saver, error) {
 		return nil, err
 	}
 	db, err := sqlitedb.Open(ctx, path, sqlitedb.Options{
-		Synchronous: sqlitedb.Synchronous(opts.Synchronous), BusyTimeout: opts.BusyTimeout, Migrations: migrations,
+		Synchronous: sqlitedb.Synchronous(opts.Synchronous), BusyTimeout: opts.BusyTimeout, Migrations: migrations, PageSize: pageSize,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening checkpoints: %w", err)
@@ -99,27 +105,21 @@ func Open(ctx context.Context, path string, opts Options) (*Saver, error) {
 	s := &Saver{db: db, clock: opts.Clock, reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}, shapes: map[string]bool{}}
 	if err := s.prepare(ctx); err != nil {
 		_ = s.Close()
+		if strings.Contains(err.Error(), "no such table") {
+			err = fmt.Errorf("it holds something else, or checkpoints of a version that this one can't read; choose another path, or move it away: %w", err)
+		}
 		return nil, db.Err("opening", err)
 	}
 	return s, nil
 }
 
-// readQueries run on the pool of readers; bothQueries on the writer too.
-var (
-	readQueries = map[string]bool{"page": true, "threads": true, "newest": true, "by_id": true, "last_seq": true,
-		"values": true, "results": true, "blob": true, "shape": true}
-	bothQueries = map[string]bool{"thread_key": true}
-)
-
 func (s *Saver) prepare(ctx context.Context) error {
 	for name, query := range sqlitedb.Queries(queryText) {
-		if readQueries[name] || bothQueries[name] {
-			if err := prepareIn(ctx, s.db.Read, s.reads, name, query); err != nil {
-				return err
-			}
+		if err := prepareIn(ctx, s.db.Write, s.writes, name, query); err != nil {
+			return err
 		}
-		if !readQueries[name] {
-			if err := prepareIn(ctx, s.db.Write, s.writes, name, query); err != nil {
+		if strings.HasPrefix(query, "SELECT") {
+			if err := prepareIn(ctx, s.db.Read, s.reads, name, query); err != nil {
 				return err
 			}
 		}
@@ -219,16 +219,5 @@ func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, 
 	}
 	return rows.Err()
 }
-
-// threadKey returns the key of a thread, or a NotFoundError.
-func (t *txn) threadKey(ctx context.Context, thread string) (key int64, err error) {
-	err = t.row(ctx, "thread_key", thread).Scan(&key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, &checkpoint.NotFoundError{Thread: thread}
-	}
-	return key, err
-}
-
-func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -1,108 +1,80 @@
 -- +goose Up
 
--- Times are microseconds since 1970. Sums are CRC-32C of the row's content; see sum.go.
+-- Records are described in record.go and end with a checksum; see seal.go.
 
-CREATE TABLE threads (
-	key     INTEGER PRIMARY KEY,
-	id      TEXT    NOT NULL UNIQUE,
-	created INTEGER NOT NULL,
-	updated INTEGER NOT NULL,
-	changed INTEGER NOT NULL, -- higher than that of every thread changed before
-	steps   INTEGER NOT NULL,
-	status  TEXT    NOT NULL,
-	next    TEXT    NOT NULL, -- JSON list of nodes
-	labels  TEXT    NOT NULL, -- JSON object
-	bytes   INTEGER NOT NULL
-);
-CREATE UNIQUE INDEX threads_by_change ON threads (changed);
-
--- What is due and where values are, but no values. namespace is the path of a subgraph.
-CREATE TABLE checkpoints (
-	thread     INTEGER NOT NULL REFERENCES threads (key) ON DELETE CASCADE,
-	namespace  TEXT    NOT NULL,
-	seq        INTEGER NOT NULL,
-	id         TEXT    NOT NULL,
-	parent_seq INTEGER NOT NULL,
-	step       INTEGER NOT NULL,
-	source     TEXT    NOT NULL,
-	time       INTEGER NOT NULL,
-	bytes      INTEGER NOT NULL,
-	record     TEXT    NOT NULL, -- JSON; see record.go
-	payload    BLOB,             -- private inputs of the tasks, as record describes
-	sum        INTEGER NOT NULL,
-	PRIMARY KEY (thread, namespace, seq)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX checkpoints_by_id ON checkpoints (thread, id);
-
--- The value that a checkpoint wrote to a channel. With prev it continues that of checkpoint prev; 0 stands for nothing.
-CREATE TABLE channel_values (
-	thread    INTEGER NOT NULL REFERENCES threads (key) ON DELETE CASCADE,
-	namespace TEXT    NOT NULL,
-	channel   TEXT    NOT NULL,
-	seq       INTEGER NOT NULL,
-	prev      INTEGER,
-	data      BLOB,    -- either the value itself
-	blob      INTEGER, -- or where it is
-	sum       INTEGER NOT NULL,
-	PRIMARY KEY (thread, namespace, channel, seq)
-) WITHOUT ROWID;
-
-CREATE TABLE task_results (
-	thread    INTEGER NOT NULL REFERENCES threads (key) ON DELETE CASCADE,
-	namespace TEXT    NOT NULL,
-	seq       INTEGER NOT NULL, -- of the checkpoint the task belongs to
-	task      TEXT    NOT NULL,
-	record    TEXT    NOT NULL, -- JSON; see record.go
-	payload   BLOB,             -- written values, as record describes
-	sum       INTEGER NOT NULL,
-	PRIMARY KEY (thread, namespace, seq, task)
-) WITHOUT ROWID;
-
--- Large values, each once a thread however often it is written.
-CREATE TABLE blobs (
-	key    INTEGER PRIMARY KEY,
-	thread INTEGER NOT NULL REFERENCES threads (key) ON DELETE CASCADE,
-	hash   BLOB    NOT NULL, -- SHA-256 of data
-	data   BLOB    NOT NULL
-);
-CREATE UNIQUE INDEX blobs_by_hash ON blobs (thread, hash);
-
-CREATE TABLE shapes (
-	id   TEXT NOT NULL PRIMARY KEY,
-	text TEXT NOT NULL
-) WITHOUT ROWID;
-
--- Effects and leases name their thread by its ID: they come before its first checkpoint.
-CREATE TABLE effects (
+-- A row a namespace of a thread, with what is newest in it. That of the root namespace, '', stands for the thread: it is there
+-- when any other is.
+CREATE TABLE spaces (
+	key       INTEGER PRIMARY KEY,
+	root      INTEGER NOT NULL,
 	thread    TEXT    NOT NULL,
 	namespace TEXT    NOT NULL,
-	task      TEXT    NOT NULL,
-	key       TEXT    NOT NULL,
-	seq       INTEGER NOT NULL,
-	started   INTEGER NOT NULL,
-	done      INTEGER NOT NULL,
-	result    BLOB,
-	sum       INTEGER NOT NULL,
-	PRIMARY KEY (thread, namespace, task, key)
+	hash      INTEGER NOT NULL,
+	changed   INTEGER NOT NULL,
+	labels    TEXT    NOT NULL,
+	record    BLOB    NOT NULL
+);
+CREATE UNIQUE INDEX spaces_by_name ON spaces (thread, namespace);
+-- Another way to a row, so that a damaged name can't hide it.
+CREATE INDEX spaces_by_hash ON spaces (hash);
+CREATE INDEX spaces_by_change ON spaces (changed) WHERE namespace = '';
+
+-- What a boundary stored, in one row: the checkpoint, new values, results of the tasks before it. The key is that of the
+-- space times 2^32 plus the checkpoint's seq. Without an ID only values are left, which newer checkpoints use.
+CREATE TABLE boundaries (
+	key    INTEGER PRIMARY KEY,
+	root   INTEGER NOT NULL,
+	id     BLOB,
+	record BLOB NOT NULL
+);
+CREATE UNIQUE INDEX boundaries_by_id ON boundaries (root, id);
+
+-- Results that were stored before the boundary they led to.
+CREATE TABLE results (
+	space  INTEGER NOT NULL,
+	seq    INTEGER NOT NULL,
+	task   TEXT    NOT NULL,
+	record BLOB    NOT NULL,
+	PRIMARY KEY (space, seq, task)
 ) WITHOUT ROWID;
 
+-- Large values, each once a thread however often it is written. hash is the SHA-256 of data.
+CREATE TABLE blobs (
+	key  INTEGER PRIMARY KEY,
+	root INTEGER NOT NULL,
+	hash BLOB    NOT NULL,
+	data BLOB    NOT NULL
+);
+CREATE UNIQUE INDEX blobs_by_hash ON blobs (root, hash);
+
+-- The key is a hash of thread, namespace, task and the effect's own key. Effects and leases name their thread by its ID: they
+-- come before its first checkpoint.
+CREATE TABLE effects (
+	key       INTEGER PRIMARY KEY,
+	thread    TEXT    NOT NULL,
+	namespace TEXT    NOT NULL,
+	seq       INTEGER NOT NULL,
+	record    BLOB    NOT NULL
+);
+CREATE INDEX effects_by_seq ON effects (thread, seq);
+
 CREATE TABLE leases (
-	thread   TEXT    NOT NULL PRIMARY KEY,
-	token    TEXT    NOT NULL,
-	owner    TEXT    NOT NULL,
-	host     TEXT    NOT NULL,
-	pid      INTEGER NOT NULL,
-	start    TEXT    NOT NULL,
-	acquired INTEGER NOT NULL,
-	expires  INTEGER NOT NULL
+	thread TEXT NOT NULL PRIMARY KEY,
+	token  TEXT NOT NULL,
+	record BLOB NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE shapes (
+	id   TEXT    NOT NULL PRIMARY KEY,
+	text TEXT    NOT NULL,
+	sum  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- +goose Down
+DROP TABLE shapes;
 DROP TABLE leases;
 DROP TABLE effects;
-DROP TABLE shapes;
 DROP TABLE blobs;
-DROP TABLE task_results;
-DROP TABLE channel_values;
-DROP TABLE checkpoints;
-DROP TABLE threads;
+DROP TABLE results;
+DROP TABLE boundaries;
+DROP TABLE spaces;
