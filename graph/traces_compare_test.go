@@ -70,9 +70,12 @@ func (d *traceDiff) operation(op *traceOp, r *traceResult) []string {
 		sub.equal("", sortInterrupts(plain(op.Observed)), sortInterrupts(d.names.render(r.tree, d.by)))
 		return sub.lines
 	}
-	want := plain(op.Observed).(map[string]any)
+	want, _ := plain(op.Observed).(map[string]any)
 	got := d.names.render(r.tree, d.by).(map[string]any)
 	ran, events, marks := list(want["ran"]), list(want["events"]), list(want["marks"])
+	if want["ran"] == nil || op.Op == "stream" && want["events"] == nil {
+		sub.add("the scenario doesn't say what happened")
+	}
 	for _, key := range []string{"ran", "events", "marks"} {
 		delete(want, key)
 	}
@@ -210,7 +213,7 @@ func (d *traceDiff) events(want []any, got []traceEvent) {
 	for i, v := range rendered {
 		text := jsonText(v)
 		texts = append(texts, text)
-		lines = append(lines, traceLine{text, jsonText(v.(map[string]any)["ns"]), got[i]})
+		lines = append(lines, traceLine{text, spaceOf(v), got[i]})
 	}
 	missing, extra := bagDiff(want, texts)
 	for _, text := range missing {
@@ -228,10 +231,16 @@ func (d *traceDiff) events(want []any, got []traceEvent) {
 		spaces[l.space] = true
 	}
 	for _, space := range sortedKeys(spaces) {
-		wantHere := slices.DeleteFunc(slices.Clone(want), func(v any) bool { return jsonText(v.(map[string]any)["ns"]) != space })
+		wantHere := slices.DeleteFunc(slices.Clone(want), func(v any) bool { return spaceOf(v) != space })
 		here := slices.DeleteFunc(slices.Clone(lines), func(l traceLine) bool { return l.space != space })
 		d.sequence("events of namespace "+space, wantHere, here, func(l traceLine) bool { return l.event.edge })
 	}
+}
+
+// spaceOf is the namespace of an event.
+func spaceOf(event any) string {
+	e, _ := event.(map[string]any)
+	return jsonText(e["ns"])
 }
 
 // nameTasks puts the place of a task among those of its node in the place of its ID, sorts sets, and leaves nothing else to
@@ -240,16 +249,16 @@ func nameTasks(events []any) {
 	known := map[string]string{}
 	count := map[string]int{}
 	for _, e := range events {
-		e := e.(map[string]any)
+		e, _ := e.(map[string]any)
 		sortInterrupts(e)
 		if next, ok := e["next"].([]any); ok { // listed in order of running there, which is any
-			slices.SortFunc(next, func(a, b any) int { return cmp.Compare(a.(string), b.(string)) })
+			slices.SortFunc(next, func(a, b any) int { return cmp.Compare(jsonText(a), jsonText(b)) })
 		}
 		id, ok := e["task"].(string)
 		if !ok {
 			continue
 		}
-		node := jsonText(e["ns"]) + " " + e["node"].(string)
+		node := fmt.Sprint(jsonText(e["ns"]), " ", e["node"])
 		if _, ok := known[id]; !ok {
 			count[node]++
 			known[id] = fmt.Sprint(node, " ", count[node])

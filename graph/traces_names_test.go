@@ -113,7 +113,7 @@ func (n *traceNames) learn(want, got any) {
 			continue
 		}
 		for _, w := range asked {
-			if name := w["id"].(string); !n.taken[name] && jsonEqual(q["value"], w["value"]) {
+			if name, _ := w["id"].(string); !n.taken[name] && jsonEqual(q["value"], w["value"]) {
 				n.questions[raw], n.taken[name] = name, true
 				break
 			}

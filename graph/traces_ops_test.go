@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
@@ -35,12 +36,13 @@ type traceMistake struct {
 	channel string
 	node    string
 	by      string
+	inNode  bool // made by a node, not by the operation itself
 }
 
 func (p *tracePass) mistake(m traceMistake) {
 	p.rec.mu.Lock()
 	defer p.rec.mu.Unlock()
-	m.op = p.at
+	m.op, m.inNode = p.at, !strings.Contains(m.by, "operation")
 	p.mistakes = append(p.mistakes, m)
 }
 

@@ -56,6 +56,9 @@ func testTrace(t *testing.T, file *traceFile) {
 	if len(one.mistakes) > 0 {
 		testMistake(t, file, one.mistakes[0])
 	}
+	if len(one.root.subs) > 0 {
+		testNative(t, file)
+	}
 }
 
 func report(t *testing.T, how string, p *tracePass) {
@@ -63,6 +66,11 @@ func report(t *testing.T, how string, p *tracePass) {
 	for _, line := range p.compare() {
 		t.Errorf("%s: %s", how, line)
 	}
+	p.reportBugs(t, how)
+}
+
+func (p *tracePass) reportBugs(t *testing.T, how string) {
+	t.Helper()
 	for _, bug := range p.rec.bugs {
 		t.Errorf("%s: the scenario can't be interpreted: %s", how, bug)
 	}
@@ -112,16 +120,4 @@ func (p *tracePass) one(ctx context.Context, t *testing.T, i int) *traceResult {
 	require.NoError(t, err, "operation %d", i)
 	p.results = append(p.results, r)
 	return r
-}
-
-// ordered reports whether a node does something else each time it runs while tasks of it can run at the same time: only the
-// order in which tasks run one by one says then which does what.
-func (f *traceFile) ordered() bool {
-	return false
-}
-
-// testMistake runs a scenario up to its first mistake that LangGraph drops silently. It must be an error that tells the mistake,
-// and leave the thread at its last boundary.
-func testMistake(t *testing.T, file *traceFile, m traceMistake) {
-	t.Helper()
 }
