@@ -311,25 +311,39 @@ func TestEditsThatAreNoNode(t *testing.T) {
 	})
 }
 
-func TestEditKeepsWhatHadFinished(t *testing.T) {
+func TestEditWhileATaskHadFinished(t *testing.T) {
 	t.Parallel()
 	savers(t, func(t *testing.T, s checkpoint.Saver) {
 		b := graph.New("edited", trail)
-		b.Node("quick", note("quick")).Node("end", note("end"))
+		b.Node("quick", note("quick")).Node("next", note("next")).Edge("quick", "next")
 		b.Node("ask", func(ctx context.Context, _ graph.State) (graph.Update, error) {
 			_, err := graph.Interrupt[string](ctx, "?")
 			return nil, err
 		})
-		b.Edge(graph.Start, "quick").Edge(graph.Start, "ask").Join([]string{"quick", "ask"}, "end")
+		b.Edge(graph.Start, "quick").Edge(graph.Start, "ask")
 		g, err := b.Compile(graph.Options{Saver: s})
 		require.NoError(t, err)
-		_, err = g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
-		require.ErrorIs(t, err, graph.ErrInterrupted)
-		_, err = g.UpdateState(t.Context(), "t", "ask", graph.Update{trail.Add("edited")})
-		require.NoError(t, err)
-		st, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
-		require.NoError(t, err)
-		require.Equal(t, []string{"quick", "edited", "end"}, trail.Get(st), "the join counts what had finished")
+		edit := func(thread, as string, u graph.Update) graph.Snapshot {
+			_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread(thread))
+			require.ErrorIs(t, err, graph.ErrInterrupted)
+			_, err = g.UpdateState(t.Context(), thread, as, u)
+			require.NoError(t, err)
+			snap, err := g.State(t.Context(), thread)
+			require.NoError(t, err)
+			return snap
+		}
+		snap := edit("node", "ask", graph.Update{trail.Add("edited")})
+		require.Equal(t, []string{"edited"}, trail.Get(snap.State))
+		require.Empty(t, snap.Next)
+		for snap, err := range g.History(t.Context(), "node") {
+			require.NoError(t, err)
+			if snap.Checkpoint.Step == 0 {
+				require.Equal(t, []string{"edited"}, trail.In(snap.Tasks[1].Update), "the edit stands for the task")
+			}
+		}
+		snap = edit("end", graph.End, nil)
+		require.Equal(t, []string{"quick"}, trail.Get(snap.State))
+		require.Equal(t, []string{"next"}, snap.Next)
 	})
 }
 

@@ -17,10 +17,10 @@ const (
 )
 
 // UpdateState edits a thread's state as if node asNode had run now and returned u: channels merge u, and what follows asNode is
-// due, instead of what was due before. Tasks that had finished while others of their superstep had not are merged first.
+// due, instead of what was due before. Results of tasks that had finished while others of their superstep had not are dropped.
 //
-// An empty asNode means the node that ran last, which must be one; on a new thread it means [Start]. With End and no update the
-// tasks that are due are dropped; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
+// An empty asNode means the node that ran last, which must be one; when none has, it means [Start]. With End and no update the
+// tasks that are due are dropped, but what had finished is merged and followed; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
 // checkpoint is copied, so that its tasks run anew. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels],
 // [AllowOtherShape], [Lease] and [InSubgraph] apply. It returns the new checkpoint.
 func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update, opts ...RunOption) (info checkpoint.Info, err error) {
@@ -102,37 +102,20 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 	if node != Start && node != End && r.g.nodes[node] == nil {
 		return r.g.unknownNode(node, "")
 	}
-	joins, err := r.settle(saved)
-	if err != nil {
-		return err
-	}
 	next := position{
 		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceUpdate, Nodes: []string{node}},
+		ran:     r.pos.lastRan(),
 		lineage: r.newLineage(),
-		cells:   r.pos.cells,
-		agenda:  agenda{joins: joins},
 	}
-	var changes []channelChange
-	if node != End {
-		if next.cells, changes, next.agenda, err = r.editAs(node, u, joins); err != nil {
-			return err
-		}
-	} else {
-		next.info.Nodes = r.pos.info.Nodes
+	changes, err := r.editAs(&next, node, u)
+	if err != nil {
+		return err
 	}
 	r.g.schedule(&next)
 	if err := r.standIn(node, u); err != nil {
 		return err
 	}
 	return r.commit(ctx, next, changes)
-}
-
-// newLineage names what the edit begins. In a subgraph that remains the run of the task above, which must find it again.
-func (r *run) newLineage() string {
-	if len(r.scope.path) > 0 {
-		return r.pos.lineage
-	}
-	return r.g.opts.NewID()
 }
 
 // standIn notes u as the result of the due task of node that the edit stands for, if there is one, at the checkpoint before the
@@ -153,50 +136,48 @@ func (r *run) standIn(node string, u Update) error {
 	return nil
 }
 
-// editAs merges u as the update of node.
-func (r *run) editAs(node string, u Update, joins progress) ([]cell, []channelChange, agenda, error) {
+// editAs merges u as the update of node, and plans what follows in next. As End it merges the tasks that have finished, and
+// drops the others.
+func (r *run) editAs(next *position, node string, u Update) (changes []channelChange, err error) {
 	step := r.pos.step()
+	if node == End {
+		return r.drop(next)
+	}
 	if err := r.g.schema.check(u, node, step); err != nil {
-		return nil, nil, agenda{}, err
+		return nil, err
 	}
 	own := State{schema: r.g.schema, cells: r.pos.cells, own: u.writes()}
 	targets, err := r.g.targets(node, step, u, own, true)
 	if err != nil {
-		return nil, nil, agenda{}, &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}
+		return nil, &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}
 	}
 	writes := []nodeWrites{{node, u.writes()}}
 	if r.scope.cfg.forward != nil {
 		writes = r.forwarded(false, writes)
 	}
-	cells, changes, err := r.g.schema.merge(r.pos.cells, writes, step)
-	return cells, changes, r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, agenda{joins: joins}), err
+	next.agenda = r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, r.pos.agenda)
+	next.cells, changes, err = r.g.schema.merge(r.pos.cells, writes, step)
+	return changes, err
 }
 
-// settle merges what was written since the checkpoint that the edit follows: a command, and the finished tasks of its
-// superstep. It returns the joins after that. An edit of an older checkpoint begins at the checkpoint itself.
-func (r *run) settle(saved *checkpoint.Saved) (progress, error) {
-	if saved == nil || r.scope.cfg.from != "" {
-		return r.pos.agenda.joins, nil
-	}
-	if err := r.command(saved); err != nil {
-		return nil, err
-	}
+// drop merges the tasks that have finished and drops those that are due.
+func (r *run) drop(next *position) (changes []channelChange, err error) {
 	var done []finishedTask
 	for _, i := range mergeOrder(r.pos.tasks) {
 		if t := r.pos.tasks[i]; t.cached {
 			done = append(done, t.finish())
 		}
 	}
-	if len(done) == 0 {
-		return r.pos.agenda.joins, nil
+	if len(r.pos.tasks) > 0 {
+		next.ran = nil
+		for _, t := range r.pos.tasks {
+			next.ran = append(next.ran, t.node)
+		}
 	}
-	cells, changes, err := r.g.schema.merge(r.pos.cells, r.pos.finished(), r.pos.step())
-	if err != nil {
-		return nil, err
-	}
-	r.pos.cells = cells
-	r.recorder.note(changes)
-	return r.g.topo.plan(done, r.pos.agenda).joins, nil
+	next.info.Nodes = nil
+	next.agenda = r.g.topo.plan(done, r.pos.agenda)
+	next.cells, changes, err = r.g.schema.merge(r.pos.cells, r.pos.finished(), r.pos.step())
+	return changes, err
 }
 
 // copy repeats the checkpoint that was loaded beside it.
@@ -206,7 +187,7 @@ func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
 	}
 	next := r.pos
 	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
-	next.lineage = r.newLineage()
+	next.ran, next.lineage = r.pos.lastRan(), r.newLineage()
 	r.g.schedule(&next)
 	r.recorder.parent = checkpoint.Info{ID: saved.Parent, Seq: saved.ParentSeq}
 	return r.commit(ctx, next, nil)
@@ -214,6 +195,9 @@ func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
 
 // editInput stores u as an input that is due.
 func (r *run) editInput(ctx context.Context, u Update) error {
+	if u == nil {
+		return errors.New("an edit as an input needs an update, which may be empty")
+	}
 	if r.pos.info.ID == "" {
 		r.pos = r.g.emptyPosition()
 	}
@@ -224,15 +208,13 @@ func (r *run) editInput(ctx context.Context, u Update) error {
 	return r.commit(ctx, next, nil)
 }
 
-// lastNode returns the node that ran last.
+// lastNode returns the node that ran last, whatever was edited since.
 func (r *run) lastNode() (string, error) {
-	switch nodes := r.pos.info.Nodes; {
-	case r.pos.info.ID == "":
+	switch nodes := sortedSet(slices.Clone(r.pos.lastRan())); len(nodes) {
+	case 0:
 		return Start, nil
-	case len(nodes) == 1:
+	case 1:
 		return nodes[0], nil
-	case len(nodes) == 0:
-		return "", errors.New("no node has run yet; name the node that the edit stands for")
 	default:
 		return "", fmt.Errorf("%s ran last, at once; name the node that the edit stands for", quoteAll(nodes))
 	}

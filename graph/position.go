@@ -11,7 +11,8 @@ import (
 // position is where a run is: a boundary, and what is due after it.
 type position struct {
 	info    checkpoint.Info
-	lineage string // checkpoint.Checkpoint.Run
+	lineage string   // checkpoint.Checkpoint.Run
+	ran     []string // nodes that ran last, when they aren't info.Nodes
 	cells   []cell
 	agenda  agenda
 	tasks   []*task // of agenda.due
@@ -22,6 +23,14 @@ const beforeFirst = -2
 
 func (g *Graph) emptyPosition() position {
 	return position{info: checkpoint.Info{Step: beforeFirst}, cells: make([]cell, len(g.schema.channels))}
+}
+
+// lastRan returns the nodes that ran last, on whichever boundary.
+func (p *position) lastRan() []string {
+	if p.info.Source == checkpoint.SourceLoop {
+		return p.info.Nodes
+	}
+	return p.ran
 }
 
 // step is the superstep that begins at p.
@@ -69,7 +78,7 @@ func sends(due []dueTask) int {
 
 // checkpoint encodes p but for its channels.
 func (p *position) checkpoint(shape string) (checkpoint.Checkpoint, error) {
-	cp := checkpoint.Checkpoint{Info: p.info, Run: p.lineage, Shape: shape, Joins: p.agenda.joins}
+	cp := checkpoint.Checkpoint{Info: p.info, Run: p.lineage, Ran: p.ran, Shape: shape, Joins: p.agenda.joins}
 	for i, d := range p.agenda.due {
 		private, err := encodeWrites(d.private)
 		if err != nil {
@@ -128,7 +137,7 @@ func (g *Graph) checkTargets(next []Next, by string) error {
 }
 
 func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position, error) {
-	p := position{info: saved.Info, lineage: saved.Run}
+	p := position{info: saved.Info, lineage: saved.Run, ran: saved.Ran}
 	p.agenda.joins = maps.Clone(saved.Joins)
 	var err error
 	if p.cells, err = g.schema.restore(saved.Values, lenient); err != nil {

@@ -103,6 +103,10 @@ func (s *recorder) commit(ctx context.Context, next *position, changes []channel
 		return err
 	}
 	for _, t := range tasks {
+		if t.node == Start && !t.cached {
+			b.Results = append(b.Results, checkpoint.Result{Task: t.id, Node: Start, Done: true}) // its update is its private input
+			continue
+		}
 		if t.encoded != nil && !t.sent && !t.cached {
 			b.Results = append(b.Results, *t.encoded)
 		}

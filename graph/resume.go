@@ -13,16 +13,20 @@ import (
 // fork copies the position to a boundary of its own with a lineage of its own: its tasks run again, with effects and questions of
 // their own. The input of a run is kept.
 func (r *run) fork(ctx context.Context) error {
-	before := r.pos
-	next := before
-	next.info = checkpoint.Info{Step: before.step(), Source: checkpoint.SourceFork, Nodes: before.info.Nodes}
-	next.lineage = r.g.opts.NewID()
+	next := r.pos
+	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
+	next.ran = r.pos.lastRan()
+	next.lineage = r.newLineage()
 	r.g.schedule(&next)
-	if len(before.tasks) > 0 && before.tasks[0].node == Start {
-		r.resumed = false
-		return r.enterAt(ctx, next)
-	}
 	return r.commit(ctx, next, nil)
+}
+
+// newLineage names what a fork or an edit begins. In a subgraph that remains the run of the task above, which must find it again.
+func (r *run) newLineage() string {
+	if len(r.scope.path) > 0 {
+		return r.pos.lineage
+	}
+	return r.g.opts.NewID()
 }
 
 // command applies the commands that earlier runs and this one continue the thread with.
@@ -49,11 +53,13 @@ func (r *run) command(saved *checkpoint.Saved) error {
 		given.update = append(given.update.writes(), u...)
 		given.targets = append(given.targets, targets...)
 		given.update = append(given.update.writes(), gotos(given.targets)...)
-		result, err := given.result()
-		if err != nil {
-			return err
+		if r.scope.cfg.from == "" { // a fork holds it itself
+			result, err := given.result()
+			if err != nil {
+				return err
+			}
+			r.recorder.results(r.pos.info.Seq, result)
 		}
-		r.recorder.results(r.pos.info.Seq, result)
 	}
 	return r.apply(&given)
 }

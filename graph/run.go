@@ -177,18 +177,16 @@ func (r *run) continues(saved *checkpoint.Saved) bool {
 // resume continues at the position that was loaded.
 func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
 	cfg := &r.scope.cfg
-	_, stopped := saved.Result(checkpoint.BreakpointTask)
-	edited := saved.Source == checkpoint.SourceUpdate || saved.Source == checkpoint.SourceFork
-	r.resumed = stopped || edited || cfg.from != ""
-	if cfg.from != "" {
+	r.resumed = passedBreakpoint(saved) || cfg.from != ""
+	if err := r.command(saved); err != nil {
+		return err
+	}
+	if cfg.from != "" && len(cfg.answers) == 0 {
 		if err := r.fork(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.command(saved); err != nil {
-		return err
-	}
-	if len(r.pos.tasks) == 0 && r.scope.above == nil {
+	if len(r.pos.tasks) == 0 && r.scope.above == nil && cfg.from == "" {
 		return fmt.Errorf("continuing thread %q: it has finished: %w", cfg.thread, ErrNothingToResume)
 	}
 	if len(cfg.answers) > 0 {
@@ -197,13 +195,25 @@ func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
 	return nil
 }
 
+// passedBreakpoint reports whether the breakpoints of a checkpoint are behind the thread: a run stopped there, its tasks have
+// begun, or it was put there by hand.
+func passedBreakpoint(saved *checkpoint.Saved) bool {
+	return len(saved.Results) > 0 || saved.Source == checkpoint.SourceUpdate || saved.Source == checkpoint.SourceFork
+}
+
 // accept stores the input as a boundary, merges it as the update of Start, and stops at the boundary after that.
 func (r *run) accept(ctx context.Context, in Update) error {
 	p, err := r.inputPosition(in)
 	if err != nil {
 		return err
 	}
-	return r.enterAt(ctx, p)
+	if r.recorder != nil {
+		r.recorder.hold() // the input and the boundary after it are one transaction
+	}
+	if err := r.commit(ctx, p, nil); err != nil {
+		return err
+	}
+	return r.enter(ctx)
 }
 
 // inputPosition is the position at which in is due.
@@ -212,6 +222,7 @@ func (r *run) inputPosition(in Update) (position, error) {
 		info:    checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceInput},
 		lineage: r.scope.cfg.lineage,
 		cells:   r.pos.cells,
+		ran:     r.pos.lastRan(),
 		agenda:  agenda{due: []dueTask{{node: Start, private: slices.Clone(in)}}, joins: r.pos.agenda.joins},
 	}
 	if p.lineage == "" {
@@ -219,17 +230,6 @@ func (r *run) inputPosition(in Update) (position, error) {
 	}
 	r.g.schedule(&p)
 	return p, r.g.checkInput(in, p.step())
-}
-
-// enterAt makes p, at which an input is due, the position, and merges the input.
-func (r *run) enterAt(ctx context.Context, p position) error {
-	if r.recorder != nil {
-		r.recorder.hold() // the input and the boundary after it are one transaction
-	}
-	if err := r.commit(ctx, p, nil); err != nil {
-		return err
-	}
-	return r.enter(ctx)
 }
 
 func (g *Graph) checkInput(in Update, step int) error {
@@ -263,13 +263,14 @@ func (r *run) enter(ctx context.Context) error {
 
 // loop runs supersteps until nothing is due.
 func (r *run) loop(ctx context.Context) error {
-	for len(r.pos.tasks) > 0 && r.pos.tasks[0].node == Start {
+	if !r.shown {
+		r.showValues()
+	}
+	if len(r.pos.tasks) > 0 && r.pos.tasks[0].node == Start { // an input that was stored, but not merged
+		r.resumed = false
 		if err := r.enter(ctx); err != nil {
 			return err
 		}
-	}
-	if !r.shown {
-		r.showValues()
 	}
 	for {
 		switch {
@@ -278,14 +279,16 @@ func (r *run) loop(ctx context.Context) error {
 		case ctx.Err() != nil && len(r.pos.tasks) > 0:
 			return r.stopped(ctx)
 		}
+		if len(r.pos.tasks) > 0 {
+			if err := r.limits(); err != nil {
+				return err
+			}
+		}
 		if err := r.breakpoint(); err != nil {
 			return err
 		}
 		if len(r.pos.tasks) == 0 {
 			return nil
-		}
-		if err := r.limits(); err != nil {
-			return err
 		}
 		r.steps++
 		if err := r.superstep(ctx); err != nil {
@@ -295,8 +298,17 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// limits reports why the next superstep, which is due, may not begin.
+// limits reports why the next superstep, which is due, may not begin. A run that ends here has passed the breakpoint, if it is
+// one.
 func (r *run) limits() error {
+	err := r.limit()
+	if err != nil && r.recorder != nil && r.atBreakpoint() {
+		r.recorder.results(r.pos.info.Seq, checkpoint.Result{Task: checkpoint.BreakpointTask})
+	}
+	return err
+}
+
+func (r *run) limit() error {
 	if r.steps >= r.scope.cfg.maxSteps {
 		return fmt.Errorf("running graph %q: %d supersteps were not enough, %s due: %w",
 			r.g.name, r.scope.cfg.maxSteps, quoteAll(r.pos.info.Next), ErrRecursionLimit)
@@ -319,18 +331,18 @@ func (r *run) stopped(ctx context.Context) error {
 
 // breakpoint stops the run when the position is one, also when nothing is due any more.
 func (r *run) breakpoint() error {
-	if r.resumed {
-		return nil
-	}
-	cfg := &r.scope.cfg
-	hit := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(cfg.before, t.node) }) ||
-		r.pos.info.Source == checkpoint.SourceLoop && (r.steps > 0 || len(r.pos.tasks) > 0) &&
-			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(cfg.after, n) })
-	if !hit {
+	if r.resumed || !r.atBreakpoint() {
 		return nil
 	}
 	r.stopAt(r.pos.info.Next)
-	return &InterruptedError{Thread: cfg.thread, Next: slices.Clone(r.pos.info.Next)}
+	return &InterruptedError{Thread: r.scope.cfg.thread, Next: slices.Clone(r.pos.info.Next)}
+}
+
+func (r *run) atBreakpoint() bool {
+	cfg := &r.scope.cfg
+	return slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(cfg.before, t.node) }) ||
+		r.pos.info.Source == checkpoint.SourceLoop && (r.steps > 0 || len(r.pos.tasks) > 0) &&
+			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(cfg.after, n) })
 }
 
 // stopAt notes that the run stops at a breakpoint, its own or one of a subgraph, with these nodes due.

@@ -177,7 +177,7 @@ func (g *Graph) snapshot(ctx context.Context, saver checkpoint.Saver, ref checkp
 func (p *position) finished() []nodeWrites {
 	var writes []nodeWrites
 	for _, i := range mergeOrder(p.tasks) {
-		if t := p.tasks[i]; t.cached {
+		if t := p.tasks[i]; t.cached && t.node != Start {
 			writes = append(writes, nodeWrites{t.node, t.update.writes()})
 		}
 	}
@@ -205,8 +205,8 @@ func (g *Graph) taskInfos(p *position) []TaskInfo {
 	for _, t := range p.tasks {
 		info := TaskInfo{ID: t.id, Node: t.node, Done: t.cached, Error: t.stored.Error, Questions: t.openQuestions(path)}
 		info.Asked = append(ownQuestions(t.node, path, t.stored.Interrupts), nestedQuestions(t.stored.Nested, true)...)
-		if t.cached || t.node == Start {
-			info.Update, info.Done = t.update, true
+		if t.cached {
+			info.Update = t.update
 		}
 		if t.def != nil && t.def.child != nil && t.def.child.opts.AsSubgraph != None {
 			info.Namespace = append(slices.Clone(path), t.def.child.segment(t.node, t.id))

@@ -107,6 +107,10 @@ func (t *task) adopt(sc *schema, nodes map[string]*nodeDef, r checkpoint.Result,
 	if !r.Done {
 		return nil
 	}
+	if t.node == Start {
+		t.cached = true
+		return nil
+	}
 	writes, err := sc.decodeWrites(r.Writes, lenient)
 	if err != nil {
 		return err

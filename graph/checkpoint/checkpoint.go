@@ -53,6 +53,10 @@ type Checkpoint struct {
 	// outside edit begin a new one. Task IDs derive from it.
 	Run string
 
+	// Ran holds the nodes that ran last when they aren't Nodes: after an edit, a fork or a new input. They are what an edit
+	// that names no node stands for.
+	Ran []string
+
 	// Shape is the fingerprint of the graph that wrote the checkpoint.
 	Shape string
 

@@ -526,7 +526,7 @@ func (s *memorySpace) copyTo(thread string) *memorySpace {
 }
 
 func cloneCheckpoint(c Checkpoint) Checkpoint {
-	c.Nodes, c.Next = slices.Clone(c.Nodes), slices.Clone(c.Next)
+	c.Nodes, c.Next, c.Ran = slices.Clone(c.Nodes), slices.Clone(c.Next), slices.Clone(c.Ran)
 	c.Channels = maps.Clone(c.Channels)
 	c.Tasks, c.Waiting = cloneTasks(c.Tasks), cloneTasks(c.Waiting)
 	joins := c.Joins

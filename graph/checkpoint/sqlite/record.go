@@ -56,6 +56,7 @@ func (c *coder) boundary(b *boundary) {
 	c.time(&b.Time)
 	c.int64(&b.Bytes)
 	list(c, &b.Nodes, c.name)
+	list(c, &b.Ran, c.name)
 	list(c, &b.Next, c.name)
 	c.channels(b)
 	list(c, &b.Tasks, c.task)
