@@ -298,12 +298,11 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// limits reports why the next superstep, which is due, may not begin. A run that ends here has passed the breakpoint, if it is
-// one.
+// limits reports why the next superstep, which is due, may not begin, and notes that the run ended here.
 func (r *run) limits() error {
 	err := r.limit()
-	if err != nil && r.recorder != nil && r.atBreakpoint() {
-		r.recorder.results(r.pos.info.Seq, checkpoint.Result{Task: checkpoint.BreakpointTask})
+	if err != nil && r.recorder != nil {
+		r.recorder.results(r.pos.info.Seq, checkpoint.Result{Task: checkpoint.StopTask})
 	}
 	return err
 }
@@ -331,18 +330,18 @@ func (r *run) stopped(ctx context.Context) error {
 
 // breakpoint stops the run when the position is one, also when nothing is due any more.
 func (r *run) breakpoint() error {
-	if r.resumed || !r.atBreakpoint() {
+	if r.resumed {
+		return nil
+	}
+	cfg := &r.scope.cfg
+	hit := slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(cfg.before, t.node) }) ||
+		r.pos.info.Source == checkpoint.SourceLoop && (r.steps > 0 || len(r.pos.tasks) > 0) &&
+			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(cfg.after, n) })
+	if !hit {
 		return nil
 	}
 	r.stopAt(r.pos.info.Next)
-	return &InterruptedError{Thread: r.scope.cfg.thread, Next: slices.Clone(r.pos.info.Next)}
-}
-
-func (r *run) atBreakpoint() bool {
-	cfg := &r.scope.cfg
-	return slices.ContainsFunc(r.pos.tasks, func(t *task) bool { return matches(cfg.before, t.node) }) ||
-		r.pos.info.Source == checkpoint.SourceLoop && (r.steps > 0 || len(r.pos.tasks) > 0) &&
-			slices.ContainsFunc(r.pos.info.Nodes, func(n string) bool { return n != Start && matches(cfg.after, n) })
+	return &InterruptedError{Thread: cfg.thread, Next: slices.Clone(r.pos.info.Next)}
 }
 
 // stopAt notes that the run stops at a breakpoint, its own or one of a subgraph, with these nodes due.

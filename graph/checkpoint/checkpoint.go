@@ -141,6 +141,10 @@ type Nested struct {
 // BreakpointTask is the task of a [Result] that isn't of a task: it says that a run stopped at a breakpoint here.
 const BreakpointTask = "__breakpoint__"
 
+// StopTask is the task of a [Result] that isn't of a task: it says that a run ended here in good order, at a limit or because
+// it was drained, so that a run that continues doesn't stop at a breakpoint here.
+const StopTask = "__stop__"
+
 // CommandTask is the task of a [Result] that isn't of a task: its writes and targets were given to the thread when a run
 // continued it from this checkpoint, and belong to what the run began with.
 const CommandTask = "__command__"
