@@ -259,9 +259,10 @@ func TestThreadsAndHistory(t *testing.T) {
 	require.Equal(t, agent.StatusDone, threads[0].Status)
 
 	var nodes []string
-	var fork string
+	var fork, begin string
 	for b, err := range r.runner.History(context.Background(), thread) {
 		require.NoError(t, err)
+		begin = b.ID
 		for _, n := range b.Nodes {
 			nodes = append(nodes, n)
 			if n == "executor" {
@@ -275,6 +276,15 @@ func TestThreadsAndHistory(t *testing.T) {
 	report := resume(t, r, agent.ResumeOptions{From: fork})
 	require.Equal(t, "twelve", report.Answer, "a fork goes on from the checkpoint")
 	require.Equal(t, []string{"look stone"}, r.ran())
+	for b := range r.runner.History(context.Background(), thread) {
+		if b.Fork {
+			require.Equal(t, fork, b.Parent)
+		}
+	}
+
+	r.model.script = []reply{plan("answer|none"), answer("12 stone")}
+	report = resume(t, r, agent.ResumeOptions{From: begin})
+	require.Equal(t, "12 stone", report.Answer, "the first checkpoint has the task as its input")
 }
 
 func TestSecondOwnerIsToldWhoHasTheThread(t *testing.T) {

@@ -211,7 +211,7 @@ type ResumeOptions struct {
 	Retry bool
 	// RetryUnknown runs a call with side effects again whose outcome is not known.
 	RetryUnknown bool
-	// AllowChanges goes on although settings differ from those the task was started with.
+	// AllowChanges goes on although settings, or the program's graph, differ from those the task was started with.
 	AllowChanges bool
 	// From forks the task at one of its checkpoints instead of going on from the newest.
 	From string
@@ -223,15 +223,15 @@ type ResumeOptions struct {
 // that had finished are not repeated.
 //
 // A task that is done or has failed is returned as it ended; with Retry, a failed one goes on. The error is
-// [graph.ErrUnknownThread] for a thread that does not exist, a [*SettingsError] when the settings differ, and a
-// *checkpoint.BusyError while another run has the thread.
+// [graph.ErrUnknownThread] for a thread that does not exist, a [*SettingsError] when the settings differ, a [*graph.ShapeError]
+// when another version of the program wrote it, and a *checkpoint.BusyError while another run has the thread.
 func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOptions) (*Report, error) {
 	snapshot, err := r.snapshot(ctx, thread, options.From)
 	if err != nil {
 		return nil, err
 	}
 	state := snapshot.State
-	task := taskChannel.Get(state)
+	task := assignmentIn(snapshot)
 	t := &trip{Runner: r, thread: thread, observe: options.Observe}
 	failure, stopped := failureIn(snapshot)
 	unknown := failure != nil && failure.Kind == KindOutcomeUnknown && options.RetryUnknown
@@ -256,6 +256,9 @@ func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOption
 	if options.RetryUnknown {
 		opts = append(opts, graph.RetryUnknown())
 	}
+	if options.AllowChanges {
+		opts = append(opts, graph.AllowOtherShape())
+	}
 	if options.From != "" {
 		opts = append(opts, graph.FromCheckpoint(options.From))
 	}
@@ -278,6 +281,18 @@ func (r *Runner) snapshot(ctx context.Context, thread, checkpointID string) (gra
 		return snapshot, fmt.Errorf("reading thread %s: %w", thread, err)
 	}
 	return snapshot, nil
+}
+
+// assignmentIn returns what a task was started with. At its first checkpoint that is still to be merged into the state.
+func assignmentIn(s graph.Snapshot) assignment {
+	for _, t := range s.Tasks {
+		for _, w := range t.Update {
+			if task, ok := w.Value().(assignment); ok && t.Node == graph.Start {
+				return task
+			}
+		}
+	}
+	return taskChannel.Get(s.State)
 }
 
 // failureIn returns why a task failed, or nil. stopped tells that a node ended with an error, so that it is due again; else

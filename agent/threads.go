@@ -61,26 +61,36 @@ func statusOf(info checkpoint.ThreadInfo) Status {
 // Boundary is one stored step of a task.
 type Boundary struct {
 	ID     string      `json:"checkpoint_id"`
+	Parent string      `json:"parent_id,omitempty"` // the checkpoint that it follows
+	Fork   bool        `json:"fork,omitempty"`      // a copy of Parent, at which the task was taken up again
 	Step   int         `json:"step"`
-	Nodes  []string    `json:"nodes"` // that ended here
-	Next   []string    `json:"next"`  // that follow
+	Nodes  []string    `json:"nodes"` // that ended here; none where the task began
+	Next   []string    `json:"next"`  // that follow; none where it ended
 	Status Status      `json:"status"`
 	Time   time.Time   `json:"time"`
 	Bytes  int64       `json:"bytes"`
 	State  graph.State `json:"state"`
+	// Problem says why there is no state or status: the checkpoint is damaged, or what wrote it was another version.
+	Problem string `json:"problem,omitempty"`
 }
 
 // History yields the boundaries of a task, the newest first. For an unknown thread it yields [graph.ErrUnknownThread].
 func (r *Runner) History(ctx context.Context, thread string) iter.Seq2[Boundary, error] {
 	return func(yield func(Boundary, error) bool) {
 		for s, err := range r.graph.History(ctx, thread) {
-			if err != nil {
+			if err != nil && (s.Checkpoint.ID == "" || ctx.Err() != nil) {
 				yield(Boundary{}, fmt.Errorf("reading the history of thread %s: %w", thread, err))
 				return
 			}
+			info := s.Checkpoint
 			b := Boundary{
-				ID: s.Checkpoint.ID, Step: s.Checkpoint.Step, Nodes: withoutStart(s.Checkpoint.Nodes), Next: s.Next,
-				Status: statusChannel.Get(s.State), Time: s.Checkpoint.Time, Bytes: s.Checkpoint.Bytes, State: s.State,
+				ID: info.ID, Parent: info.Parent, Fork: info.Source == checkpoint.SourceFork, Step: info.Step,
+				Nodes: withoutStart(info.Nodes), Next: append([]string{}, s.Next...), Time: info.Time, Bytes: info.Bytes,
+			}
+			if err != nil {
+				b.Problem = err.Error()
+			} else {
+				b.Status, b.State = statusChannel.Get(s.State), s.State
 			}
 			if !yield(b, nil) {
 				return
@@ -91,7 +101,7 @@ func (r *Runner) History(ctx context.Context, thread string) iter.Seq2[Boundary,
 
 // withoutStart leaves out the start of the graph, which is no node of the agent.
 func withoutStart(nodes []string) []string {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n == graph.Start })
+	return slices.DeleteFunc(append([]string{}, nodes...), func(n string) bool { return n == graph.Start })
 }
 
 // threadBytes is what a thread stores. A saver that cannot tell is no reason to withhold a report.

@@ -37,3 +37,10 @@ func newCompletion(s *session) *cobra.Command {
 		},
 	}
 }
+
+// complete sets how the shell completes the values of a flag.
+func complete(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic(err) // there is no such flag
+	}
+}

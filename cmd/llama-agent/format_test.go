@@ -162,3 +162,47 @@ func TestFinishOfAnAnswer(t *testing.T) {
 		require.Equal(t, test.want, out.String())
 	}
 }
+
+func TestHistoryTable(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	s := &session{program: &program{now: func() time.Time { return now }}, console: newConsole(&bytes.Buffer{}, &bytes.Buffer{}, false)}
+	steps := []app.Boundary{
+		{ID: "0000-55555555-e", Problem: "its checksum doesn't fit"},
+		{ID: "0000-44444444-d", Parent: "0000-22222222-b", Fork: true, Step: 1, Nodes: []string{"planner"}, Next: []string{"executor"}, Time: now, Bytes: 0},
+		{ID: "0000-33333333-c", Step: 2, Nodes: []string{"a", "b"}, Time: now, Bytes: 1200},
+		{ID: "0000-22222222-b", Step: 1, Nodes: []string{"planner"}, Next: []string{"a", "b"}, Time: now.AddDate(-1, 0, 0), Bytes: 12},
+		{ID: "0000-11111111-a", Step: 0, Next: []string{"planner"}, Time: now.AddDate(-1, 0, 0), Bytes: 12},
+	}
+	require.Equal(t, ""+
+		"STEP  NODE     NEXT      TIME                SIZE  CHECKPOINT        FORK OF\n"+
+		"   ?  ?        ?         ?                      ?  555555-e damaged\n"+
+		"   1  planner  executor  Mar 1 12:00:00       0 B  444444-d          222222-b\n"+
+		"   2  a+b      (end)     Mar 1 12:00:00    1.2 kB  333333-c\n"+
+		"   1  planner  a+b       2025-03-01 12:00    12 B  222222-b\n"+
+		"   0  (start)  planner   2025-03-01 12:00    12 B  111111-a\n", s.historyTable(steps, 0, len(steps)))
+	require.Equal(t, ""+
+		"STEP  NODE     NEXT     TIME              SIZE  CHECKPOINT\n"+
+		"   0  (start)  planner  2025-03-01 12:00  12 B  111111-a\n", s.historyTable(steps[2:], 2, 3))
+}
+
+func TestShortIDs(t *testing.T) {
+	t.Parallel()
+	short := func(ids ...string) (out []string) {
+		var steps []app.Boundary
+		for _, id := range ids {
+			steps = append(steps, app.Boundary{ID: id})
+		}
+		f := shortIDs(steps)
+		for _, id := range ids {
+			out = append(out, f(id))
+		}
+		return out
+	}
+	require.Equal(t, []string{"1", "2"}, short("1", "2"))
+	require.Equal(t, []string{"56789abc", "56789abd"}, short("123456789abc", "123456789abd"))
+	require.Equal(t, []string{"a-12345678", "b-12345678"}, short("0-a-12345678", "0-b-12345678"))
+	require.Equal(t, []string{"xxxxxxxxx", "xxxxxxxx"}, short("xxxxxxxxx", "xxxxxxxx"), "one is the end of another")
+	require.Equal(t, []string{"0xxxxxxxx", "0xxxxxxxx"}, short("0xxxxxxxx", "0xxxxxxxx"), "no length tells them apart")
+	require.Empty(t, short())
+}

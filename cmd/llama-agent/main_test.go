@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": cmdCode, "waitfile": cmdWaitFile, "lock": cmdLock, "json": cmdJSON, "printf": cmdPrintf, "inert": cmdInert,
+			"code": cmdCode, "waitfile": cmdWaitFile, "lock": cmdLock, "json": cmdJSON, "printf": cmdPrintf, "inert": cmdInert, "field": cmdField,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -131,6 +131,16 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s is %s, want %s", path, got, want)
 		}
 	}
+}
+
+// cmdField puts a field of the last stdout, which is a JSON object, into a variable: field ID steps.0.checkpoint_id.
+func cmdField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: field variable path")
+	}
+	var object map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
+	ts.Setenv(args[0], field(object, strings.Split(args[1], ".")))
 }
 
 // field follows a path of names and indexes and shows what is there.

@@ -89,8 +89,8 @@ func newRoot(p *program, c *console) *cobra.Command {
 	flags.BoolVar(&c.verbose, "verbose", false, "print more about what happens")
 
 	for _, cmd := range []*cobra.Command{
-		newRun(s), newResume(s), newListThreads(s), newHistory(s),
-		newTools(s), newModels(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
+		newRun(s), newResume(s), newListThreads(s), newHistory(s), newDeleteThread(s),
+		newTools(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
 		cmd.Flags().SortFlags = false
 		root.AddCommand(cmd)
