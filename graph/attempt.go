@@ -28,7 +28,7 @@ func (g *Graph) work(ctx context.Context, t *task) {
 	case t.err != nil:
 	default:
 		own := State{schema: t.state.schema, cells: t.state.Shared().cells, own: t.update.writes()}
-		t.targets, t.err = g.targets(t.node, t.calls.step, t.update, own, t.handled == nil)
+		t.targets, t.err = g.targets(t.node, t.calls.step, t.update, own, t.handled == nil || t.follow)
 		g.remember(ctx, t)
 	}
 }
@@ -73,7 +73,7 @@ func (g *Graph) handle(ctx context.Context, t *task) {
 	if err != nil {
 		err = fmt.Errorf("handling its failure (%w): %w", failure.Err, err)
 	}
-	t.handled = failure.Err
+	t.handled, t.follow = failure.Err, u.follows()
 	if g.take(t, u, err); t.err != nil {
 		t.handled = nil
 	}

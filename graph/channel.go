@@ -314,6 +314,18 @@ func (c *ReducedChannel[T]) Merge(v T) Write { return Write{ch: c, op: opMerge, 
 // it counts: writes of other tasks are dropped, and a second Replace by another task is a [*ConflictError].
 func (c *ReducedChannel[T]) Replace(v T) Write { return Write{ch: c, op: opReplace, value: v} }
 
+// In returns the values that u merges or replaces the value by, in order.
+func (c *ReducedChannel[T]) In(u Update) []T {
+	var values []T
+	for _, w := range u {
+		if w.ch == Channel(c) {
+			v, _ := w.value.(T)
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
 func (c *ReducedChannel[T]) spec() *channelSpec { return &c.channelSpec }
 
 func (c *ReducedChannel[T]) merge(old cell, writes []Write, _ bool) (cell, change) {

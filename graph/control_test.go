@@ -53,6 +53,28 @@ func TestErrorHandlerStandsInForTheNode(t *testing.T) {
 	})
 }
 
+func TestHandlerThatFollowsTheEdges(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		b := graph.New("handled", trail)
+		b.Node("risky", failing, graph.OnError(func(context.Context, graph.State, *graph.NodeError) (graph.Update, error) {
+			return graph.Update{trail.Add("failed"), graph.Follow()}, nil
+		}))
+		b.Node("b", note("b")).Node("end", note("end")).Edge(graph.Start, "risky").Edge(graph.Start, "b").Join([]string{"risky", "b"}, "end")
+		g, err := b.Compile(graph.Options{Saver: s})
+		require.NoError(t, err)
+		st, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"b", "failed", "end"}, trail.Get(st))
+		for snap, err := range g.History(t.Context(), "t") {
+			require.NoError(t, err)
+			if snap.Checkpoint.Step == 0 {
+				require.Equal(t, "boom", snap.Tasks[0].Error, "the failure stays on record")
+			}
+		}
+	})
+}
+
 func TestHandledResultSurvivesAFailureBesideIt(t *testing.T) {
 	t.Parallel()
 	savers(t, func(t *testing.T, s checkpoint.Saver) {

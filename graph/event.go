@@ -75,7 +75,8 @@ func (ev *Event) droppable() bool {
 // TaskPhase tells the events of a task apart.
 type TaskPhase string
 
-// The phases of a task. A task that ends has its Update, Err or Questions in the event.
+// The phases of a task. All tasks of a superstep begin with it, although with [Options.MaxConcurrency] some wait for others. A
+// task that ends has its Update, Err or Questions in the event.
 const (
 	TaskBegin TaskPhase = "begin"
 	TaskEnd   TaskPhase = "end"

@@ -74,8 +74,8 @@ func IdleTimeout(d time.Duration) NodeOption { return func(n *nodeDef) { n.idleT
 type ErrorHandler func(ctx context.Context, s State, failure *NodeError) (Update, error)
 
 // OnError calls handler, in the same superstep, once a node has failed and its retries are used up. What it returns is the
-// node's update, and the run goes on. The edges and branches of the node aren't followed: what is to run next, the handler
-// asks for with [Goto]. An error of the handler fails the run. The end of the run's context, conflicts between nodes and
+// node's update, and the run goes on. The edges and branches of the node aren't followed, unless the update has a [Follow]: what
+// is to run next, the handler asks for with [Goto]. An error of the handler fails the run. The end of the run's context, conflicts between nodes and
 // [ErrStuck] are not handled.
 func OnError(handler ErrorHandler) NodeOption { return func(n *nodeDef) { n.onError = handler } }
 

@@ -19,6 +19,36 @@ type onceConfig struct{ idempotent bool }
 // again.
 func Idempotent() OnceOption { return func(c *onceConfig) { c.idempotent = true } }
 
+// RunAgain says that this effect, should its outcome be unknown, is to run again, because it is known or accepted that it didn't
+// happen. [RetryUnknown] says so for all effects of a run.
+func RunAgain() OnceOption { return Idempotent() }
+
+// Settle records that an effect of unknown outcome has happened after all, with this result, which [Once] returns from then on.
+// It is an error when the node that ctx belongs to hasn't begun such an effect, and does nothing when its result is known.
+func Settle[T any](ctx context.Context, key string, result T) error {
+	t := taskFrom(ctx)
+	if t == nil || t.effects == nil {
+		return fmt.Errorf("settling effect %q: %w", key, ErrNoThread)
+	}
+	unlock, err := t.lockEffect(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	stored, fresh, err := t.effects.begin(ctx, t, key)
+	switch {
+	case err != nil:
+	case fresh:
+		err = t.effects.fail(ctx, t, key, errors.New("it was never begun"))
+	case !stored.Done:
+		err = t.effects.finish(ctx, t, key, result)
+	}
+	if err != nil {
+		return fmt.Errorf("settling effect %q of node %q: %w", key, t.node, err)
+	}
+	return nil
+}
+
 // Once runs fn as a durable effect of the node that ctx belongs to: something that happens outside of the graph and must
 // not happen again because the node does. The intent is stored before fn is called and its result, as JSON, after. When the
 // task runs again, after a failure, a question or a crash, Once returns the stored result instead of calling fn.
@@ -29,7 +59,8 @@ func Idempotent() OnceOption { return func(c *onceConfig) { c.idempotent = true 
 // An error of fn means that the effect is known not to have happened: nothing is stored, and the next attempt calls fn
 // again. Three ends leave its outcome unknown: a crash before the result was stored, a panic, and an error of fn that is the
 // end of its context or [ErrOutcomeUnknown]. From then on Once returns an [*OutcomeUnknownError], unless the effect is
-// [Idempotent] or the run has [RetryUnknown]: then fn is called again.
+// [Idempotent], the call has [RunAgain] or the run [RetryUnknown]: then fn is called again. A node that can find out what
+// happened says so with [Settle].
 //
 // Without a thread, or with a saver that keeps no effects, Once just calls fn. Concurrent calls with one key wait for each
 // other.

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -153,4 +154,40 @@ func TestOnceResultThatIsNoJSON(t *testing.T) {
 	require.ErrorContains(t, err, "has happened, but storing its result failed")
 	_, err = g.Invoke(t.Context(), nil, graph.Thread("t"))
 	require.ErrorIs(t, err, graph.ErrOutcomeUnknown)
+}
+
+func TestSettleAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		var ran runs
+		g := single(t, func(ctx context.Context, _ graph.State) (graph.Update, error) {
+			if ran.add("n") == 1 {
+				require.ErrorContains(t, graph.Settle(ctx, "pay", 7), "never begun")
+			}
+			pay := func(opts ...graph.OnceOption) (int, error) {
+				return graph.Once(ctx, "pay", func(context.Context) (int, error) {
+					if ran.add("pay") == 1 {
+						return 0, fmt.Errorf("the line is dead: %w", graph.ErrOutcomeUnknown)
+					}
+					return 8, nil
+				}, opts...)
+			}
+			got, err := pay()
+			if err != nil && ran.count("n") > 1 {
+				require.ErrorIs(t, err, graph.ErrOutcomeUnknown)
+				if err := graph.Settle(ctx, "pay", 7); err != nil {
+					return nil, err
+				}
+				got, err = pay(graph.RunAgain())
+				require.NoError(t, graph.Settle(ctx, "pay", 9), "what is known stays")
+			}
+			return graph.Update{count.Set(got)}, err
+		}, graph.Options{Saver: s})
+		_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.ErrorIs(t, err, graph.ErrOutcomeUnknown)
+		st, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
+		require.NoError(t, err)
+		require.Equal(t, 7, count.Get(st))
+		require.Equal(t, 1, ran.count("pay"))
+	})
 }

@@ -6,7 +6,7 @@ import "context"
 type Info struct {
 	Graph     string
 	Node      string
-	Task      string   // ID; the same when the task runs again
+	Task      string   // ID: the same when the task runs again, another in the next turn of a loop and in a fork; a good idempotency key
 	Thread    string   // empty when the run isn't stored
 	Namespace []string // of the subgraph that the node belongs to; see [Event.Namespace]
 	Step      int      // superstep of the node's graph

@@ -24,6 +24,7 @@ type task struct {
 	targets []Next // of Gotos and branches
 	err     error
 	handled error // the failure that update, of the node's error handler, stands for
+	follow  bool  // the handler's update counts in full
 	recall  bool  // update comes from the node's cache
 	calls   *taskCalls
 
@@ -33,7 +34,7 @@ type task struct {
 
 // finish describes the task to the planner.
 func (t *task) finish() finishedTask {
-	return finishedTask{node: t.node, targets: t.targets, onlyTargets: t.handled != nil}
+	return finishedTask{node: t.node, targets: t.targets, onlyTargets: t.handled != nil && !t.follow}
 }
 
 // of returns the schema of the private input of a node.
@@ -60,7 +61,7 @@ func (t *task) result() (checkpoint.Result, error) {
 		r.Nested = t.calls.recordNested()
 	}
 	if t.handled != nil {
-		r.Handled, r.Error = true, t.handled.Error()
+		r.Handled, r.Error = !t.follow, t.handled.Error()
 	}
 	switch {
 	case t.interrupted():

@@ -1,10 +1,12 @@
 package graph
 
+import "slices"
+
 // Update is what a node returns: writes to channels and the nodes it asks for. Nil means nothing changes. The order of
 // writes to one channel is kept.
 type Update []Write
 
-// Write is one entry of an [Update]: a write made by a channel's method, [Goto] or [ToParent].
+// Write is one entry of an [Update]: a write made by a channel's method, [Goto], [ToParent] or [Follow].
 type Write struct {
 	ch     Channel
 	op     op
@@ -33,10 +35,11 @@ const (
 	opTouch   op = "touch" // of the hidden channel of subgraphs: the value was written
 	opGoto    op = "goto"
 	opParent  op = "parent"
+	opFollow  op = "follow"
 )
 
 // control reports whether o isn't a write to a channel.
-func (o op) control() bool { return o == opGoto || o == opParent }
+func (o op) control() bool { return o == opGoto || o == opParent || o == opFollow }
 
 // Next names a node to run in the next superstep. Make one with [To] or [Send].
 type Next struct {
@@ -58,6 +61,14 @@ func Send(node string, private Update) Next { return Next{node: node, send: true
 
 // Goto asks for nodes in addition to those that edges and branches lead to.
 func Goto(next ...Next) Write { return Write{op: opGoto, next: next} }
+
+// Follow makes an update of an [ErrorHandler] count as the node's in full: the edges, joins and branches of the node are followed.
+func Follow() Write { return Write{op: opFollow} }
+
+// follows reports whether u has a Follow.
+func (u Update) follows() bool {
+	return slices.ContainsFunc(u, func(w Write) bool { return w.op == opFollow })
+}
 
 // Channels returns the names of the channels u writes to, each once, in order of first writing.
 func (u Update) Channels() []string {

@@ -110,7 +110,7 @@ type Result struct {
 	Interrupts []Interrupt `json:"interrupts,omitempty"` // every question asked, in order
 	Answers    [][]byte    `json:"answers,omitempty"`    // JSON; answer i belongs to question i
 	Nested     []Nested    `json:"nested,omitempty"`     // questions of the subgraphs that the task ran
-	Handled    bool        `json:"handled,omitempty"`    // the node failed, and Writes and Targets are its error handler's
+	Handled    bool        `json:"handled,omitempty"`    // the node failed, Writes and Targets are its error handler's, and nothing else follows
 }
 
 // Take stores the answer to an open question of the task or of its subgraphs, and reports whether there is one with this ID.
