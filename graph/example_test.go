@@ -202,10 +202,10 @@ func ExampleInterrupt() {
 	// [deleted: true]
 }
 
-// The history of a thread, and a fork of it with another value.
+// The state of a thread is edited as if a node had run, here the input: from an older checkpoint it is a fork.
 func ExampleGraph_UpdateState() {
 	n := graph.Value[int]("n")
-	b := graph.New("history", n)
+	b := graph.New("double", n)
 	b.Node("double", func(_ context.Context, s graph.State) (graph.Update, error) {
 		return graph.Update{n.Set(2 * n.Get(s))}, nil
 	})
@@ -214,22 +214,12 @@ func ExampleGraph_UpdateState() {
 	ctx := context.Background()
 	must(g.Invoke(ctx, graph.Update{n.Set(1)}, graph.Thread("t")))
 
-	var before string
-	for snap, err := range g.History(ctx, "t") {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(snap.Checkpoint.Step, snap.Checkpoint.Source, n.Get(snap.State), snap.Next)
-		if snap.Checkpoint.Step == 0 {
-			before = snap.Checkpoint.ID
-		}
-	}
-	must(g.UpdateState(ctx, "t", graph.Start, graph.Update{n.Set(50)}, graph.FromCheckpoint(before)))
+	now := must(g.State(ctx, "t"))
+	fmt.Println(n.Get(now.State), now.Next)
+	must(g.UpdateState(ctx, "t", graph.Start, graph.Update{n.Set(50)}, graph.FromCheckpoint(now.Checkpoint.Parent)))
 	fmt.Println(n.Get(must(g.Invoke(ctx, nil, graph.Thread("t")))))
 	// Output:
-	// 1 loop 2 []
-	// 0 loop 1 [double]
-	// -1 input 0 [__start__]
+	// 2 []
 	// 100
 }
 
