@@ -164,7 +164,7 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 	if thread == "" {
 		thread = "t-" + now.UTC().Format("20060102-150405") + "-" + r.config.NewID()
 	}
-	if err := checkThreadID(thread); err != nil {
+	if err := CheckThreadID(thread); err != nil {
 		return nil, err
 	}
 	if _, err := r.graph.State(ctx, thread); err == nil {
@@ -197,8 +197,8 @@ const labelGoal = "goal"
 
 var threadIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// checkThreadID keeps IDs to what can be typed, listed and put into a file name.
-func checkThreadID(id string) error {
+// CheckThreadID keeps IDs of threads to what can be typed, listed and put into a file name.
+func CheckThreadID(id string) error {
 	if !threadIDPattern.MatchString(id) {
 		return fmt.Errorf("thread ID %q: use 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit", clip(id, 80))
 	}

@@ -136,6 +136,26 @@ func (a *App) Delete(ctx context.Context, threads ...string) ([]Deleted, error) 
 	return done, nil
 }
 
+// Copy makes a task named to of all that is stored of another, which stays as it is: the copy can be continued and taken back to earlier
+// steps by itself. Calls that the other has finished are not repeated by it.
+func (a *App) Copy(ctx context.Context, from, to string) error {
+	if err := agent.CheckThreadID(to); err != nil {
+		return err
+	}
+	if _, err := a.Thread(ctx, from); err != nil {
+		return err
+	}
+	copier, ok := a.saver.(checkpoint.Copier)
+	if !ok {
+		return errors.New("the store of tasks cannot copy them")
+	}
+	err := copier.CopyThread(ctx, from, to)
+	if errors.Is(err, checkpoint.ErrThreadExists) {
+		return fmt.Errorf("thread %s exists already; choose another ID for the copy", to)
+	}
+	return err
+}
+
 // unknownThread explains that a task does not exist, with the nearest that does.
 func (a *App) unknownThread(ctx context.Context, id string) error {
 	threads, err := a.runner.Threads(ctx, 0)

@@ -29,3 +29,22 @@ func TestDelete(t *testing.T) {
 	_, err = a.Last(t.Context())
 	require.ErrorIs(t, err, ErrNothingToResume)
 }
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	a := open(t, configure(t), &answers{})
+	_, err := a.Run(t.Context(), Task{Goal: "hello", Thread: "t-1"})
+	require.NoError(t, err)
+	require.NoError(t, a.Copy(t.Context(), "t-1", "t-2"))
+	was, err := a.Thread(t.Context(), "t-1")
+	require.NoError(t, err)
+	is, err := a.Thread(t.Context(), "t-2")
+	require.NoError(t, err)
+	require.Equal(t, was.Goal, is.Goal)
+	require.Equal(t, was.Status, is.Status)
+	require.EqualError(t, a.Copy(t.Context(), "t-1", "t-2"), "thread t-2 exists already; choose another ID for the copy")
+	require.ErrorContains(t, a.Copy(t.Context(), "t-3", "t-4"), `there is no thread "t-3"`)
+	require.ErrorContains(t, a.Copy(t.Context(), "t-1", "a b"), `thread ID "a b": use 1 to 64 letters`)
+	a.saver = damagedSaver{Saver: a.saver}
+	require.ErrorContains(t, a.Copy(t.Context(), "t-1", "t-4"), "cannot copy")
+}

@@ -18,7 +18,7 @@ func newGraph(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Print the agent's graph as Mermaid or DOT",
-		Long: "Print the agent's graph: its nodes, and which may follow which. Lines that a node chooses between are dotted.\n" +
+		Long: "Print the agent's graph: its nodes, and which may follow which. Where a node chooses, the lines are broken.\n" +
 			"Mermaid is drawn by many Markdown viewers, DOT by Graphviz. With --json, print nodes and edges as data.",
 		Example: "  llama-agent graph > graph.mmd\n  llama-agent graph --format dot | dot -Tpng > graph.png",
 		Args:    arguments(0, 0, ""),

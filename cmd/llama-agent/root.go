@@ -89,7 +89,7 @@ func newRoot(p *program, c *console) *cobra.Command {
 	flags.BoolVar(&c.verbose, "verbose", false, "print more about what happens")
 
 	for _, cmd := range []*cobra.Command{
-		newRun(s), newResume(s), newListThreads(s), newHistory(s), newDeleteThread(s),
+		newRun(s), newResume(s), newListThreads(s), newHistory(s), newCopyThread(s), newDeleteThread(s),
 		newTools(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
 		cmd.Flags().SortFlags = false
