@@ -41,7 +41,7 @@ func articleGraph(opts graph.Options) (*graph.Graph, error) {
 	return b.Compile(opts)
 }
 
-// sectionGraph writes a section and checks it until there are no remarks, three times at most.
+// sectionGraph writes a section and checks it until there are no remarks, or no more drafts.
 func sectionGraph() (*graph.Graph, error) {
 	check, err := checkGraph()
 	if err != nil {
@@ -64,7 +64,12 @@ func sectionGraph() (*graph.Graph, error) {
 }
 
 // versions are the drafts of a section.
-var versions = []string{"Every %s is very very useful.", "Every %s is useful.", "Every %s is useful, and this is how it is used."}
+var versions = []string{
+	"Every %s is very very useful.",
+	"Every %s is useful.",
+	"Every %s is useful, and this is how it is used.",
+	"Nobody needs a %s.", // who wrote until now has lost patience
+}
 
 // write is where a model would write, with the remarks in its prompt.
 func write(_ context.Context, s graph.State) (graph.Update, error) {
