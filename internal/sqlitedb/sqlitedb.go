@@ -153,7 +153,10 @@ func (db *DB) openReadWrite(ctx context.Context) (err error) {
 func (db *DB) prepare(ctx context.Context) error {
 	deadline := time.Now().Add(db.opts.BusyTimeout)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		err := db.Write.PingContext(ctx)
+		err := db.create(ctx)
+		if err == nil {
+			err = db.Write.PingContext(ctx)
+		}
 		if err == nil {
 			err = db.migrate(ctx)
 		}
@@ -166,6 +169,22 @@ func (db *DB) prepare(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// create settles in an empty file what can't be changed later. It takes the write lock, which a connection that is opened later
+// must not.
+func (db *DB) create(ctx context.Context) error {
+	if fi, err := os.Stat(db.path); err != nil || fi.Size() > 0 {
+		return err
+	}
+	params := db.params()
+	// Both count only before a first page is written, which the second does.
+	params.Set("_pragma", "page_size("+strconv.Itoa(db.opts.PageSize)+"); PRAGMA auto_vacuum(INCREMENTAL)")
+	first, err := sql.Open("sqlite", db.dsn(params))
+	if err != nil {
+		return err
+	}
+	return errors.Join(first.PingContext(ctx), first.Close())
 }
 
 func permanent(err error) bool {
@@ -263,9 +282,6 @@ func (db *DB) writeParams() url.Values {
 	const merged = 16 << 20
 	p.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(merged/db.opts.PageSize)+")")
 	p.Add("_pragma", "journal_size_limit("+strconv.Itoa(merged)+")")
-	// Both count only before a first page is written, which setting the second does. The driver runs the values in
-	// alphabetical order.
-	p.Add("_pragma", "page_size("+strconv.Itoa(db.opts.PageSize)+"); PRAGMA auto_vacuum(INCREMENTAL)")
 	return p
 }
 

@@ -176,6 +176,38 @@ func TestLockedNamesTheFileAfterTheWait(t *testing.T) {
 	require.NoError(t, db.Tx(t.Context(), "saving to", func(*sql.Tx) error { return nil }))
 }
 
+// TestCancelEndsTheWaitForTheLock: a cancelled context ends a transaction's wait for the lock of another process, here another
+// DB, and that for the writer of its own.
+func TestCancelEndsTheWaitForTheLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	holder := open(t, path, sqlitedb.Options{Migrations: migrations})
+	other := open(t, path, sqlitedb.Options{BusyTimeout: time.Hour})
+	held, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- holder.Tx(context.Background(), "holding", func(*sql.Tx) error { close(held); <-release; return nil })
+	}()
+	<-held
+	for name, db := range map[string]*sqlitedb.DB{"another process": other, "this process": holder} {
+		for _, wait := range []time.Duration{0, 50 * time.Millisecond} { // before it waits, and probably while it does
+			ctx, cancel := context.WithCancel(t.Context())
+			waited := make(chan error, 1)
+			go func() { waited <- db.Tx(ctx, "saving to", func(*sql.Tx) error { return nil }) }()
+			time.AfterFunc(wait, cancel)
+			require.ErrorIs(t, <-waited, context.Canceled, name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, other.Tx(ctx, "saving to", func(*sql.Tx) error { return nil }), context.DeadlineExceeded)
+	var n int
+	require.NoError(t, other.Read.QueryRow("SELECT count(*) FROM items").Scan(&n), "a reader that connects now waits for nobody")
+	close(release)
+	require.NoError(t, <-done)
+	require.NoError(t, other.Tx(t.Context(), "saving to", func(*sql.Tx) error { return nil }), "the wait that ended has left nothing behind")
+}
+
 func TestWriterWaitsForLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
