@@ -47,6 +47,12 @@ func (sc *schema) merge(cells []cell, all []nodeWrites, step int) ([]cell, []cha
 		if err != nil {
 			return nil, nil, &ReducerError{Graph: sc.graph, Channel: c.Name(), Nodes: writers(all, c), Step: step, Err: err}
 		}
+		if !merged.set { // a topic that got nothing
+			if next[i] = (cell{}); cells[i].set {
+				changes = append(changes, channelChange{index: i, gone: true})
+			}
+			continue
+		}
 		next[i] = merged
 		if !c.spec().untracked {
 			changes = append(changes, channelChange{index: i, change: ch})

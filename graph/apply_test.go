@@ -90,7 +90,7 @@ func TestBranchViewDoesNotDisturbTheMerge(t *testing.T) {
 	require.NoError(t, err)
 	cells, _, err = sc.merge(cells, []nodeWrites{{"a", []Write{tList.Add("4")}}}, 2) // now there is spare capacity
 	require.NoError(t, err)
-	view := State{schema: sc, cells: cells, own: []Write{tList.Add("view"), tSum.Merge(4)}}
+	view := State{schema: sc, cells: cells, own: []Write{tList.Add("view"), tSum.Merge(4)}, after: true}
 	require.Equal(t, []string{"1", "2", "3", "4", "view"}, tList.Get(view))
 	seen := tList.Get(view)
 	merged, _, err := sc.merge(cells, []nodeWrites{{"b", []Write{tList.Add("merged")}}}, 3)

@@ -14,7 +14,7 @@ const (
 	End   = "__end__"
 )
 
-// NodeFunc is the work of a node. It reads the state as it was when the superstep began and returns what to change; it must
+// NodeFunc is the work of a node. An update that comes with an error is ignored. It reads the state as it was when the superstep began and returns what to change; it must
 // not change what s refers to. It should return soon after ctx ends. It may run again after a failure, a crash or a question,
 // so effects on the outside belong in [Once].
 type NodeFunc func(ctx context.Context, s State) (Update, error)

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -272,7 +273,7 @@ func (c *AppendChannel[T]) merge(old cell, writes []Write, shared bool) (cell, c
 	if len(writes) == 1 {
 		ch.data = writes[0].data
 	}
-	return cell{v: list, set: true}, ch
+	return cell{v: list, set: !c.oneStep || len(list) > 0}, ch
 }
 
 func (c *AppendChannel[T]) encode(p any) ([]byte, error) {
@@ -293,9 +294,17 @@ type ReducedChannel[T any] struct {
 }
 
 // Reduced returns a channel that folds each write into its value with reduce, in task order, beginning with T's zero value.
-// reduce must not change what its arguments refer to. A panic in it fails the superstep with a [*PanicError].
+// reduce must not change what its arguments refer to. A panic in it fails the superstep with a [*ReducerError] that wraps a [*PanicError].
 func Reduced[T any](name string, reduce func(acc, in T) T, opts ...ChannelOption) *ReducedChannel[T] {
 	return &ReducedChannel[T]{newSpec[T](name, kindReduced, opts), reduce}
+}
+
+// MergeMaps is a reducer for [Reduced]: the entries of both maps, those of in where both have a key.
+func MergeMaps[K comparable, V any](acc, in map[K]V) map[K]V {
+	merged := make(map[K]V, len(acc)+len(in))
+	maps.Copy(merged, acc)
+	maps.Copy(merged, in)
+	return merged
 }
 
 // Name returns the channel's name.

@@ -496,9 +496,9 @@ func TestLeavingABufferedStreamEndsTheRun(t *testing.T) {
 func TestDebugIsTasksAndCheckpoints(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(7, 0)
-	g := chain(t, graph.Options{Clock: func() time.Time { return now }}, "a")
+	g := chain(t, graph.Options{Saver: checkpoint.NewMemory(), Clock: func() time.Time { return now }}, "a")
 	var got []string
-	for ev, err := range g.Stream(t.Context(), graph.Update{}, graph.Modes(graph.Debug)) {
+	for ev, err := range g.Stream(t.Context(), graph.Update{}, graph.Thread("t"), graph.Modes(graph.Debug)) {
 		require.NoError(t, err)
 		require.Equal(t, graph.Debug, ev.Mode)
 		require.Equal(t, now, ev.Time)

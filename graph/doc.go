@@ -7,6 +7,9 @@
 // function that reads the state and returns an [Update]: writes to channels, and with [Goto] the nodes to run next. Edges, joins
 // and branches say what runs after what; [Send] starts a task of its own with a private input.
 //
+// What a node needs besides, such as a model or a database, it has from its closure or receiver; what differs from run to run
+// comes with the context. Neither is stored.
+//
 // # Supersteps
 //
 // A run proceeds in supersteps. All tasks of a superstep read the same snapshot and run at the same time; when the last has
@@ -51,6 +54,10 @@
 // # Memory beyond a thread
 //
 // [Options.Store] is handed to nodes by [StoreFrom]; package store has stores in memory and in SQLite, with search.
+//
+// # Pictures
+//
+// [Graph.Diagram] describes a graph, as Mermaid and as DOT.
 //
 // # For readers of the source
 //

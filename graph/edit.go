@@ -146,7 +146,7 @@ func (r *run) editAs(next *position, node string, u Update) (changes []channelCh
 	if err := r.g.schema.check(u, node, step); err != nil {
 		return nil, err
 	}
-	own := State{schema: r.g.schema, cells: r.pos.cells, own: u.writes()}
+	own := State{schema: r.g.schema, cells: r.pos.cells, own: u.writes(), after: true}
 	targets, err := r.g.targets(node, step, u, own, true)
 	if err != nil {
 		return nil, &NodeError{Graph: r.g.name, Node: node, Step: step, Err: err}

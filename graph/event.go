@@ -15,7 +15,7 @@ const (
 	Updates     Mode = "updates"     // what each task returned, and open questions
 	Custom      Mode = "custom"      // what nodes pass to [Emit]
 	Tasks       Mode = "tasks"       // begin and end of each task
-	Checkpoints Mode = "checkpoints" // each boundary
+	Checkpoints Mode = "checkpoints" // each boundary that is stored, and the one that a run continues from
 	Messages    Mode = "messages"    // parts of messages, such as tokens of a model's answer; see [EmitMessage]
 	Debug       Mode = "debug"       // the events of Tasks and Checkpoints with a time, in one mode
 )

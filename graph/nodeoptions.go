@@ -79,7 +79,7 @@ type ErrorHandler func(ctx context.Context, s State, failure *NodeError) (Update
 // [ErrStuck] are not handled.
 func OnError(handler ErrorHandler) NodeOption { return func(n *nodeDef) { n.onError = handler } }
 
-// Reads limits what a node sees to these channels: the others appear to have no value.
+// Reads limits what a node sees to these channels: the others appear to have no value, also when they were forgotten here.
 func Reads(channels ...Channel) NodeOption {
 	return func(n *nodeDef) { n.reads = slices.Clone(channels) }
 }

@@ -23,7 +23,7 @@ type Options struct {
 	Clock func() time.Time // default [time.Now]
 	NewID func() string    // default: version 7 UUIDs; must return a new ID each time, also to concurrent runs
 
-	MaxConcurrency int // tasks that run at once, 0: all of a superstep
+	MaxConcurrency int // tasks of a run that run at once, 0: all of a superstep; subgraphs have limits of their own
 
 	// CancelGrace is how long a run waits for a node to return after its context has ended. A node that takes longer is
 	// abandoned: its run ends with [ErrStuck], and what it returns or emits later is ignored. Default 10 s.

@@ -239,7 +239,7 @@ func (t *task) encode() error {
 }
 
 func (s *recorder) send(seq int64, t *task) {
-	if t.encoded != nil && !t.sent && !t.cached {
+	if t.encoded != nil && !t.sent && !t.cached && !t.volatile() {
 		t.sent = true
 		s.results(seq, *t.encoded)
 	}
@@ -302,6 +302,13 @@ func (s *recorder) effects(sc *scope, seq int64) *effects {
 		}
 	}
 	return &effects{ready: ready, log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: sc.cfg.retryUnknown}
+}
+
+// discard drops what Exit holds back, for a subgraph that came to its end: nobody will continue it.
+func (s *recorder) discard() {
+	s.exit.Lock()
+	defer s.exit.Unlock()
+	s.last, s.kept = nil, nil
 }
 
 // close stores what isn't stored yet, and releases the lease.

@@ -18,7 +18,7 @@ func (r *run) fork(ctx context.Context) error {
 	next.ran = r.pos.lastRan()
 	next.lineage = r.newLineage()
 	r.g.schedule(&next)
-	return r.commit(ctx, next, nil)
+	return r.store(ctx, next, nil, nil)
 }
 
 // newLineage names what a fork or an edit begins. In a subgraph that remains the run of the task above, which must find it again.
@@ -61,7 +61,7 @@ func (r *run) command(saved *checkpoint.Saved) error {
 			r.recorder.results(r.pos.info.Seq, result)
 		}
 	}
-	return r.apply(&given)
+	return r.apply(&given, saved)
 }
 
 func gotos(next []Next) Update {
@@ -72,7 +72,7 @@ func gotos(next []Next) Update {
 }
 
 // apply merges the writes of a command into the position and adds the tasks that it asks for.
-func (r *run) apply(given *task) error {
+func (r *run) apply(given *task, saved *checkpoint.Saved) error {
 	if ws := given.update.writes(); len(ws) > 0 {
 		cells, changes, err := r.g.schema.overlay(r.pos.cells, ws, r.pos.step())
 		if err != nil {
@@ -91,15 +91,22 @@ func (r *run) apply(given *task) error {
 		old[t.id] = t
 	}
 	p.agenda = r.g.topo.join(p.agenda, added)
-	next := p.info.Next
 	r.g.schedule(p)
 	for i, t := range p.tasks {
 		if before := old[t.id]; before != nil {
 			p.tasks[i] = before
+			continue
 		}
-	}
-	if len(p.tasks) == 0 {
-		p.info.Next = next
+		result, ok := saved.Result(t.id)
+		if !ok || r.scope.cfg.from != "" {
+			continue
+		}
+		if err := t.adopt(r.g.schema, r.g.nodes, result, r.scope.cfg.otherShape); err != nil {
+			return err
+		}
+		if err := r.g.checkTargets(t.targets, t.node); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ type run struct {
 // it begins a run on top of the thread's state, and drops what was due there; with nil it continues the thread where it
 // stopped, without running finished tasks again; [OrContinue] does the one or the other. An error ends the stream and comes with a zero Event.
 //
+// The final state is that of the last [Values] event with an empty Namespace.
+//
 // The run happens while the caller iterates, in its goroutine, so a slow consumer holds up the next superstep but not the nodes
 // that run. To stop early, break: nodes that run are cancelled, and the thread stays at its last boundary. The same goes for
 // the end of ctx. Each iteration of the result is a run of its own.
@@ -118,6 +120,9 @@ func (r *run) open(ctx context.Context) (err error) {
 }
 
 func (r *run) close(ctx context.Context, err error) error {
+	if err == nil && r.scope.above != nil && r.g.opts.AsSubgraph == Inherit {
+		r.recorder.discard()
+	}
 	closeErr := r.recorder.close(context.WithoutCancel(ctx))
 	if closeErr == nil {
 		return err
@@ -181,7 +186,7 @@ func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
 	if err := r.command(saved); err != nil {
 		return err
 	}
-	if cfg.from != "" && len(cfg.answers) == 0 {
+	if cfg.from != "" && len(cfg.answers) == 0 && !(edited(saved) && saved.Seq == saved.LastSeq) {
 		if err := r.fork(ctx); err != nil {
 			return err
 		}
@@ -198,7 +203,12 @@ func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
 // passedBreakpoint reports whether the breakpoints of a checkpoint are behind the thread: a run stopped there, its tasks have
 // begun, or it was put there by hand.
 func passedBreakpoint(saved *checkpoint.Saved) bool {
-	return len(saved.Results) > 0 || saved.Source == checkpoint.SourceUpdate || saved.Source == checkpoint.SourceFork
+	return len(saved.Results) > 0 || edited(saved)
+}
+
+// edited reports whether a checkpoint was made by hand, and so is a fork itself when it is the newest.
+func edited(saved *checkpoint.Saved) bool {
+	return saved.Source == checkpoint.SourceUpdate || saved.Source == checkpoint.SourceFork
 }
 
 // accept stores the input as a boundary, merges it as the update of Start, and stops at the boundary after that.
@@ -252,7 +262,7 @@ func (g *Graph) checkInput(in Update, step int) error {
 // enter merges the input, which is the update of the only task, Start.
 func (r *run) enter(ctx context.Context) error {
 	t := r.pos.tasks[0]
-	own := State{schema: r.g.schema, cells: r.pos.cells, own: t.update.writes()}
+	own := State{schema: r.g.schema, cells: r.pos.cells, own: t.update.writes(), after: true}
 	targets, err := r.g.targets(Start, r.pos.step(), t.update, own, true)
 	if err != nil {
 		return &NodeError{Graph: r.g.name, Node: Start, Step: r.pos.step(), Err: err}
@@ -265,6 +275,7 @@ func (r *run) enter(ctx context.Context) error {
 func (r *run) loop(ctx context.Context) error {
 	if !r.shown {
 		r.showValues()
+		r.showCheckpoint()
 	}
 	if len(r.pos.tasks) > 0 && r.pos.tasks[0].node == Start { // an input that was stored, but not merged
 		r.resumed = false
@@ -387,19 +398,36 @@ func (r *run) advance(ctx context.Context) error {
 	if err := r.store(ctx, next, changes, tasks); err != nil {
 		return err
 	}
-	if tasks[0].node == Start || slices.ContainsFunc(tasks, func(t *task) bool { return len(t.update.writes()) > 0 }) {
+	if r.wrote(writes) {
 		r.showValues()
 	}
+	r.shown = true
 	r.showCheckpoint()
 	return nil
 }
 
+// wrote reports whether writes left a value in a channel.
+func (r *run) wrote(all []nodeWrites) bool {
+	for _, nw := range all {
+		for _, w := range nw.writes {
+			i := r.g.schema.index[w.ch.Name()]
+			shown := !w.ch.spec().hidden && (r.scope.above == nil || !r.g.outputs.hides(i))
+			if shown && r.pos.cells[i].set {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (r *run) showValues() {
-	r.shown = true
 	r.emit(Event{Mode: Values, Step: r.pos.info.Step, State: r.pos.state(r.g)})
 }
 
 func (r *run) showCheckpoint() {
+	if r.recorder == nil {
+		return
+	}
 	r.emit(Event{Mode: Checkpoints, Step: r.pos.info.Step, Checkpoint: r.pos.info, State: r.pos.state(r.g)})
 }
 
@@ -421,9 +449,6 @@ func (r *run) store(ctx context.Context, next position, changes []channelChange,
 		if err := r.recorder.commit(context.WithoutCancel(ctx), &next, changes, tasks); err != nil {
 			return fmt.Errorf("storing step %d of graph %q in thread %q: %w", next.info.Step, r.g.name, cfg.thread, err)
 		}
-	} else if cfg.modes[Checkpoints] || cfg.modes[Debug] {
-		next.info.ID, next.info.Parent = r.g.opts.NewID(), r.pos.info.ID
-		next.info.ParentSeq, next.info.Seq = r.pos.info.Seq, r.pos.info.Seq+1
 	}
 	r.pos = next
 	return nil
@@ -436,12 +461,31 @@ func (r *run) emit(ev Event) {
 		return
 	}
 	ev.Namespace = r.scope.path
+	if r.scope.above != nil {
+		r.narrow(&ev)
+	}
 	if modes[ev.Mode] {
 		r.pass(ev)
 	}
 	if modes[Debug] && (ev.Mode == Tasks || ev.Mode == Checkpoints) {
 		ev.Of, ev.Mode, ev.Time = ev.Mode, Debug, r.g.opts.Clock()
 		r.pass(ev)
+	}
+}
+
+// narrow limits the values and updates of a subgraph to what it shows of itself.
+func (r *run) narrow(ev *Event) {
+	if r.g.outputs == nil {
+		return
+	}
+	switch ev.Mode {
+	case Values:
+		ev.State.only = r.g.outputs
+	case Updates:
+		ev.Update = slices.DeleteFunc(slices.Clone(ev.Update), func(w Write) bool {
+			return w.ch != nil && r.g.outputs.hides(r.g.schema.index[w.ch.Name()])
+		})
+	case Custom, Tasks, Checkpoints, Messages, Debug:
 	}
 }
 

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -92,11 +93,10 @@ func AllowOtherShape() RunOption { return func(c *runConfig) { c.otherShape = tr
 // RetryUnknown runs effects of unknown outcome again; see [Once].
 func RetryUnknown() RunOption { return func(c *runConfig) { c.retryUnknown = true } }
 
-// Lease names the owner of the thread's lease for messages to others (default: program and process number) and sets how
-// long the lease outlives an owner that stops renewing it (default [DefaultLeaseTTL]; a dead process on the same host
-// loses it at once).
+// Lease names the owner of the thread's lease for messages to others (if empty: the process number) and sets how long the lease
+// outlives an owner that stops renewing it (if 0: [DefaultLeaseTTL]; a dead process on the same host loses it at once).
 func Lease(owner string, ttl time.Duration) RunOption {
-	return func(c *runConfig) { c.owner, c.ttl = owner, ttl }
+	return func(c *runConfig) { c.owner, c.ttl = owner, cmp.Or(ttl, DefaultLeaseTTL) }
 }
 
 // Resume answers the only open question of the thread. The value is passed on as JSON. The run continues; its input must be
@@ -118,7 +118,7 @@ func Command(u Update) RunOption {
 // hasn't or is new: for programs that take up what an earlier one of them left, whatever that was.
 func OrContinue() RunOption { return func(c *runConfig) { c.orContinue = true } }
 
-// Subgraphs adds the events of subgraphs to a stream; see [Event.Namespace].
+// Subgraphs adds the events of subgraphs to a stream, also their [Values]: tell them apart by [Event.Namespace].
 func Subgraphs() RunOption { return func(c *runConfig) { c.subgraphs = true } }
 
 // InSubgraph makes [Graph.UpdateState] edit the subgraph whose checkpoints are in this namespace, which [TaskInfo] and [Event] name.

@@ -11,6 +11,7 @@ type State struct {
 	schema *schema
 	cells  []cell
 	own    []Write // writes laid over cells; only a branch sees any
+	after  bool    // the superstep of cells has ended, for a branch: what lasts one step is gone
 	shared []cell  // the thread's state when cells is a private input
 	only   mask    // the others appear to have no value
 }
@@ -80,10 +81,13 @@ func (s State) cell(c Channel) cell {
 		return cell{}
 	}
 	cl := s.cells[i]
-	if len(s.own) > 0 {
-		if ws := writesTo(s.own, c); len(ws) > 0 {
-			cl, _ = c.merge(cl, ws, true)
-		}
+	if !s.after {
+		return cl
+	}
+	if ws := writesTo(s.own, c); len(ws) > 0 {
+		cl, _ = c.merge(cl, ws, true)
+	} else if c.spec().oneStep {
+		cl = cell{}
 	}
 	return cl
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
@@ -35,6 +36,14 @@ type task struct {
 // finish describes the task to the planner.
 func (t *task) finish() finishedTask {
 	return finishedTask{node: t.node, targets: t.targets, onlyTargets: t.handled != nil && !t.follow}
+}
+
+// volatile reports whether all that the task did was to write to untracked channels: a stored result would be one without
+// effect.
+func (t *task) volatile() bool {
+	ws := t.update.writes()
+	return t.ok() && len(ws) > 0 && len(t.targets) == 0 &&
+		!slices.ContainsFunc(ws, func(w Write) bool { return !w.ch.spec().untracked })
 }
 
 // of returns the schema of the private input of a node.

@@ -93,7 +93,7 @@ func (u Update) Targets() []Next {
 }
 
 // Map returns the written values by channel: for channels that append or fold, the one written if there was one, else a
-// list of all.
+// list of all. It is made for display.
 func (u Update) Map() map[string]any {
 	m := make(map[string]any, len(u))
 	counts := make(map[string]int, len(u))
