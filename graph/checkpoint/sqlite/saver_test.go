@@ -41,12 +41,15 @@ func TestCancelEndsTheWaitForTheLock(t *testing.T) {
 	require.NoError(t, err)
 	key := paid("t")
 	for name, write := range map[string]func(context.Context) error{
-		"Save":          func(ctx context.Context) error { return s.Save(ctx, checkpoint.Boundary{}) },
-		"SaveResults":   func(ctx context.Context) error { return s.SaveResults(ctx, checkpoint.ResultSet{Thread: "t", Seq: 1}) },
-		"Acquire":       func(ctx context.Context) error { return s.Acquire(ctx, holder("x")) },
-		"Renew":         func(ctx context.Context) error { return s.Renew(ctx, "t", "x", clock) },
-		"Release":       func(ctx context.Context) error { return s.Release(ctx, "t", "x") },
-		"BeginEffect":   func(ctx context.Context) error { _, _, err := s.BeginEffect(ctx, "", checkpoint.Effect{EffectKey: key}); return err },
+		"Save":        func(ctx context.Context) error { return s.Save(ctx, checkpoint.Boundary{}) },
+		"SaveResults": func(ctx context.Context) error { return s.SaveResults(ctx, checkpoint.ResultSet{Thread: "t", Seq: 1}) },
+		"Acquire":     func(ctx context.Context) error { return s.Acquire(ctx, holder("x")) },
+		"Renew":       func(ctx context.Context) error { return s.Renew(ctx, "t", "x", clock) },
+		"Release":     func(ctx context.Context) error { return s.Release(ctx, "t", "x") },
+		"BeginEffect": func(ctx context.Context) error {
+			_, _, err := s.BeginEffect(ctx, "", checkpoint.Effect{EffectKey: key})
+			return err
+		},
 		"FinishEffect":  func(ctx context.Context) error { return s.FinishEffect(ctx, "", key, nil) },
 		"AbandonEffect": func(ctx context.Context) error { return s.AbandonEffect(ctx, "", key) },
 		"Prune":         func(ctx context.Context) error { _, err := s.Prune(ctx, "t", 1); return err },

@@ -135,7 +135,7 @@ func (w *walk) keep(b *boundary, data *[]byte) {
 		return
 	}
 	if cap(w.room)-len(w.room) < len(*data) {
-		w.room = make([]byte, 0, max(16<<10, len(*data)))
+		w.room = make([]byte, 0, max(512, len(*data), min(2*cap(w.room), 64<<10)))
 	}
 	from := len(w.room)
 	w.room = append(w.room, *data...)
