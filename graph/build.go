@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -146,7 +145,7 @@ func (g *Graph) Name() string { return g.name }
 // Nodes returns the names of the nodes in order of declaration.
 func (g *Graph) Nodes() []string { return slices.Clone(g.nodeOrder) }
 
-// Compile checks the graph and returns it ready to run. Its error joins every mistake that was found: see [errors.Join].
+// Compile checks the graph and returns it ready to run. Its error is a [*CompileError] with every mistake that was found.
 // The builder can be changed and compiled again; a compiled graph doesn't follow.
 func (b *Builder) Compile(opts Options) (*Graph, error) {
 	opts = opts.withDefaults()
@@ -156,7 +155,7 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 		schema: &schema{graph: b.name, channels: slices.Clone(b.channels), index: map[string]int{}},
 		nodes:  map[string]*nodeDef{},
 	}
-	errs := []error{opts.validate()}
+	errs := opts.check()
 	errs = append(errs, b.checkChannels(g.schema)...)
 	g.addForward()
 	errs = append(errs, b.checkSchemas(g)...)
@@ -167,8 +166,8 @@ func (b *Builder) Compile(opts Options) (*Graph, error) {
 			errs = append(errs, fmt.Errorf("a breakpoint names %q, which isn't a node", n))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("compiling graph %q: %w", b.name, err)
+	if len(errs) > 0 {
+		return nil, &CompileError{Graph: b.name, Errs: errs}
 	}
 	g.topo = b.topology(g)
 	g.shapeText = b.shapeText()

@@ -66,3 +66,24 @@ func TestBadRunOptions(t *testing.T) {
 	_, err = g.Invoke(t.Context(), graph.Update{}, graph.Resume(1))
 	require.ErrorContains(t, err, "input must be nil")
 }
+
+func TestMistakesAreTyped(t *testing.T) {
+	t.Parallel()
+	b := graph.New("typed", trail)
+	b.Node("a", nil).Node("a", note("a")).Node("lost", note("lost")).Edge(graph.Start, "nobody")
+	_, err := b.Compile(graph.Options{MaxConcurrency: -1})
+	var mistakes *graph.CompileError
+	require.ErrorAs(t, err, &mistakes)
+	require.Equal(t, "typed", mistakes.Graph)
+	require.Len(t, mistakes.Errs, 6, "%v", err)
+	require.ErrorIs(t, err, graph.ErrInvalidOption)
+
+	g := chain(t, graph.Options{}, "a")
+	for _, opt := range []graph.RunOption{
+		graph.MaxSteps(-1), graph.Lease("me", -1), graph.Modes("everything"), graph.WithDurability("mostly"), graph.Buffered(-1), graph.InterruptBefore("nobody"),
+	} {
+		_, err := g.Invoke(t.Context(), graph.Update{}, opt)
+		require.ErrorIs(t, err, graph.ErrInvalidOption)
+		require.ErrorContains(t, err, `graph "chain"`)
+	}
+}

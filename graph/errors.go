@@ -24,6 +24,7 @@ var (
 	ErrDrained         = errors.New("graph: the run was drained")
 	ErrNoParent        = errors.New("graph: there is no graph above this one")
 	ErrTimeout         = errors.New("graph: a node took too long")
+	ErrInvalidOption   = errors.New("graph: invalid option")
 )
 
 // NodeError is a failure of a node or of one of its branches.
@@ -225,14 +226,31 @@ func (e *InterruptedError) Error() string {
 
 func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }
 
-// AnswerError says that an answer fits no open question.
+// CompileError lists what is wrong with a graph.
+type CompileError struct {
+	Graph string
+	Errs  []error // in order of declaration within each kind of part
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("compiling graph %q: %v", e.Graph, errors.Join(e.Errs...))
+}
+
+func (e *CompileError) Unwrap() []error { return e.Errs }
+
+// AnswerError says that an answer fits no open question, or that it isn't of the type that the node asked for.
 type AnswerError struct {
 	ID   string   // of the answer; empty for one without an ID
 	Open []string // IDs of the open questions
+	Err  error    // why the answer couldn't be decoded; nil when it fits no question
 }
+
+func (e *AnswerError) Unwrap() error { return e.Err }
 
 func (e *AnswerError) Error() string {
 	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("decoding the answer to question %q: %v; it is still open", e.ID, e.Err)
 	case len(e.Open) == 0:
 		return "there is no open question to answer"
 	case e.ID == "":

@@ -40,7 +40,7 @@ func Interrupt[T any](ctx context.Context, value any) (T, error) {
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		t.reject(n)
-		return answer, fmt.Errorf("decoding the answer to a question of node %q: %w", t.node, err)
+		return answer, &AnswerError{ID: questionID(t.id, n), Open: []string{questionID(t.id, n)}, Err: err}
 	}
 	return answer, nil
 }

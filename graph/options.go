@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -58,16 +57,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) validate() error {
+func (o Options) check() []error {
 	var errs []error
 	if o.MaxConcurrency < 0 {
-		errs = append(errs, fmt.Errorf("MaxConcurrency is %d; it must not be negative", o.MaxConcurrency))
+		errs = append(errs, fmt.Errorf("MaxConcurrency is %d; it must not be negative: %w", o.MaxConcurrency, ErrInvalidOption))
 	}
 	if o.AsSubgraph != Inherit && o.AsSubgraph != Own && o.AsSubgraph != None {
-		errs = append(errs, fmt.Errorf("AsSubgraph is %q; it must be empty, %q or %q", o.AsSubgraph, Own, None))
+		errs = append(errs, fmt.Errorf("AsSubgraph is %q; it must be empty, %q or %q: %w", o.AsSubgraph, Own, None, ErrInvalidOption))
 	}
 	if o.CancelGrace < 0 {
-		errs = append(errs, fmt.Errorf("CancelGrace is %v; it must not be negative", o.CancelGrace))
+		errs = append(errs, fmt.Errorf("CancelGrace is %v; it must not be negative: %w", o.CancelGrace, ErrInvalidOption))
 	}
-	return errors.Join(errs...)
+	return errs
 }

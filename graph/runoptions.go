@@ -188,7 +188,7 @@ func (g *Graph) runConfig(opts []RunOption) (runConfig, error) {
 		errs = append(errs, fmt.Errorf("continuing from checkpoint %q: %w", c.from, ErrNoThread))
 	}
 	if len(errs) > 0 {
-		return c, fmt.Errorf("starting a run of graph %q: %w", g.name, errors.Join(errs...))
+		return c, fmt.Errorf("starting a run of graph %q: %w: %w", g.name, ErrInvalidOption, errors.Join(errs...))
 	}
 	return c, nil
 }
