@@ -191,15 +191,21 @@ func (r *traceRetry) worth(err error) bool {
 	return slices.Contains(r.RetryOn, raised.Kind)
 }
 
-// unreached returns the nodes that no edge leads to: a scenario reaches them by commands, which package graph wants declared.
-// They are declared at the graph's first node.
+// unreached returns the nodes that nothing leads to but a command: package graph wants to know about them. They are declared as
+// destinations of an entry node.
 func (g *tracedGraph) unreached(n *traceNode) []string {
-	if n != &g.spec.Nodes[0] {
+	entry := slices.IndexFunc(g.spec.Edges, func(e traceEdge) bool { return e.from[0] == "START" && e.to != "END" })
+	if entry < 0 || g.spec.Edges[entry].to != n.Name {
 		return nil
 	}
-	reached := map[string]bool{}
-	for _, e := range g.spec.Edges {
-		reached[e.to] = true
+	reached := map[string]bool{"START": true}
+	for more := true; more; {
+		more = false
+		for _, e := range g.spec.Edges {
+			if !reached[e.to] && slices.ContainsFunc(e.from, func(from string) bool { return reached[from] }) {
+				reached[e.to], more = true, true
+			}
+		}
 	}
 	var to []string
 	for _, n := range g.spec.Nodes {

@@ -19,6 +19,11 @@ type traceChannel struct {
 	appends bool // stored as the items of each write
 }
 
+// oneStep reports whether a value is gone after a step without a write.
+func (c *traceChannel) oneStep() bool {
+	return c.kind == "any" || c.kind == "ephemeral" || c.kind == "topic"
+}
+
 // overwriteValue is a value made by $overwrite.
 type overwriteValue struct{ value any }
 

@@ -62,6 +62,7 @@ func (p *tracePass) newest(ctx context.Context, thread string) (checkpoint.Info,
 
 // finished stands for continuing a thread that has finished: LangGraph returns its state.
 func (p *tracePass) finished(ctx context.Context, op *traceOp, r *traceResult) (graph.State, error) {
+	r.silent = false
 	s, err := p.root.compiled.State(ctx, op.Thread)
 	if err != nil {
 		return s.State, err

@@ -113,7 +113,7 @@ func (p *tracePass) task(ev graph.Event, tree map[string]any) {
 		switch arg, sent := g.arg.Lookup(ev.Input); {
 		case sent:
 			input = arg
-		case at != g: // the private input of a subgraph
+		case at != nil && at != g: // the private input of a subgraph
 			input = g.written(ev.Input)
 		default:
 			input = g.values(ev.Input, g.reads(ev.Node))
@@ -218,9 +218,24 @@ func updateTree(u graph.Update) map[string]any {
 	return tree
 }
 
-// snapshot translates a snapshot of g. merged says that it is of the newest checkpoint.
-func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, merged bool) map[string]any {
-	tree := map[string]any{"values": g.values(s.State, nil), "next": nodeTrees(s.Next)}
+// snapshotOf says how a snapshot was made.
+type snapshotOf struct {
+	newest    bool // of the newest checkpoint
+	subgraphs bool // with those of subgraphs
+}
+
+// noThread is the snapshot of a thread without checkpoints.
+func noThread() map[string]any {
+	return map[string]any{"values": map[string]any{}, "next": []any{}, "exists": false}
+}
+
+// snapshot translates a snapshot of g.
+func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, how snapshotOf) map[string]any {
+	values := g.values(s.State, nil)
+	if how.newest && slices.ContainsFunc(s.Tasks, func(t graph.TaskInfo) bool { return t.Done }) {
+		g.dropOneStep(values) // LangGraph loses them when it merges what finished tasks wrote
+	}
+	tree := map[string]any{"values": values, "next": nodeTrees(s.Next)}
 	checkpointTree(s.Checkpoint, tree)
 	tasks, asked := []any{}, []any{}
 	for _, t := range s.Tasks {
@@ -231,16 +246,20 @@ func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, me
 		if err := storedTraceError(t.Error); err != nil {
 			task["error"] = err
 		}
-		if qs := questions(p.shown(t, merged)); len(qs) > 0 {
+		if qs := questions(p.shown(t, how.newest, s.Checkpoint.Namespace)); len(qs) > 0 {
 			task["interrupts"] = qs
 			asked = append(asked, qs...)
 		}
 		if t.Namespace != nil {
 			space := rawSpace{thread, t.Namespace}
 			p.names.space(space)
-			task["state"] = map[string]any{"ns": space}
-			if t.State != nil {
-				task["state"] = p.snapshot(thread, g.subs[t.Node], *t.State, true)
+			switch {
+			case t.State != nil:
+				task["state"] = p.snapshot(thread, g.subs[t.Node], *t.State, how)
+			case how.subgraphs:
+				task["state"] = noThread()
+			default:
+				task["state"] = map[string]any{"ns": space}
 			}
 		}
 		tasks = append(tasks, task)
@@ -252,14 +271,34 @@ func (p *tracePass) snapshot(thread string, g *tracedGraph, s graph.Snapshot, me
 	return tree
 }
 
-// shown are the questions of a task that LangGraph shows: at the newest checkpoint the open ones, else those that were asked last.
-func (p *tracePass) shown(t graph.TaskInfo, open bool) []graph.Question {
-	if open {
-		return t.Questions
+// oneStep returns the channels whose values last for one step.
+func (g *tracedGraph) oneStep() map[string]bool {
+	names := map[string]bool{}
+	for _, c := range g.channels {
+		if c.oneStep() {
+			names[c.name] = true
+		}
+	}
+	return names
+}
+
+// dropOneStep removes the values that last for one step.
+func (g *tracedGraph) dropOneStep(values map[string]any) {
+	for name := range g.oneStep() {
+		delete(values, name)
+	}
+}
+
+// shown are the questions of a task that LangGraph shows: those that were asked last, at the newest checkpoint as long as the task
+// hasn't finished.
+func (p *tracePass) shown(t graph.TaskInfo, newest bool, namespace string) []graph.Question {
+	if newest && t.Done {
+		return nil
 	}
 	asked := slices.DeleteFunc(slices.Clone(t.Asked), func(q graph.Question) bool { return p.spare[rawQuestion(q.ID)] })
+	below := func(q graph.Question) bool { return strings.Join(q.Namespace, "|") != namespace }
 	last := max(len(asked)-1, 0)
-	for last > 0 && asked[last].Namespace != nil && asked[last-1].Namespace != nil {
+	for last > 0 && below(asked[last]) && below(asked[last-1]) {
 		last-- // subgraphs can ask several at once
 	}
 	return asked[last:]

@@ -48,13 +48,15 @@ func (p *tracePass) mistake(m traceMistake) {
 
 // traceResult is what came of one operation.
 type traceResult struct {
-	tree   any // as observed
-	ran    []traceEntry
-	marks  []traceEntry
-	events []traceEvent
-	err    error  // of a run or an edit
-	rule   string // of the deliberate difference that was found and bridged
-	loose  bool   // bridging ran nodes once more than LangGraph did
+	tree    any // as observed
+	ran     []traceEntry
+	marks   []traceEntry
+	events  []traceEvent
+	err     error           // of a run or an edit
+	oneStep map[string]bool // channels whose value may be gone, though LangGraph returned it
+	silent  bool            // no state of the root was streamed
+	rule    string          // of the deliberate difference that was found and bridged
+	loose   bool            // bridging ran nodes once more than LangGraph did
 }
 
 // do runs operation i.
@@ -199,12 +201,13 @@ func (p *tracePass) once(ctx context.Context, op *traceOp, in traceInput, r *tra
 		opts = append(opts, graph.Subgraphs())
 	}
 	var last graph.State
+	r.silent = true
 	for ev, err := range g.Stream(ctx, in.update, opts...) {
 		if err != nil {
 			return last, err
 		}
 		if ev.Mode == graph.Values && len(ev.Namespace) == 0 {
-			last = ev.State
+			last, r.silent = ev.State, false
 		}
 		if len(ev.Namespace) == 0 && ev.Mode == graph.Checkpoints && p.saver == nil {
 			p.rec.endRound()
@@ -229,12 +232,15 @@ func (p *tracePass) run(ctx context.Context, op *traceOp) (*traceResult, error) 
 	tree := map[string]any{}
 	if e := p.runError(op, err); e != nil {
 		tree["error"] = e
-	} else if op.Op == "invoke" || slices.Contains(op.Modes, "values") {
+	} else if !r.silent && (op.Op == "invoke" || slices.Contains(op.Modes, "values")) {
 		only := p.root.spec.Output
 		if op.Op == "stream" {
 			only = nil
 		}
 		tree["values"] = p.root.values(state, only)
+	}
+	if p.oneByOne && op.Op == "invoke" { // what else was streamed is seen only when all is streamed
+		r.oneStep = p.root.oneStep()
 	}
 	var stop *graph.InterruptedError
 	if errors.As(err, &stop) && len(stop.Questions) > 0 {
@@ -247,6 +253,9 @@ func (p *tracePass) run(ctx context.Context, op *traceOp) (*traceResult, error) 
 func (p *tracePass) runError(op *traceOp, err error) map[string]any {
 	if err != nil && op.RecursionLimit != nil && *op.RecursionLimit < 1 {
 		return map[string]any{"kind": "bad_recursion_limit"}
+	}
+	if errors.Is(err, graph.ErrNoSaver) && !op.command() {
+		return map[string]any{"kind": "empty_input"} // there is nothing to continue without a saver
 	}
 	return traceError(err)
 }
@@ -299,11 +308,11 @@ func (p *tracePass) getState(ctx context.Context, op *traceOp) (*traceResult, er
 	}
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread):
-		return &traceResult{tree: map[string]any{"values": map[string]any{}, "next": []any{}, "exists": false}}, nil
+		return &traceResult{tree: noThread()}, nil
 	case err != nil:
 		return &traceResult{tree: map[string]any{"error": traceError(err)}}, nil
 	}
-	return &traceResult{tree: p.snapshot(op.Thread, p.root, s, op.Checkpoint == nil)}, nil
+	return &traceResult{tree: p.snapshot(op.Thread, p.root, s, snapshotOf{op.Checkpoint == nil, op.Subgraphs})}, nil
 }
 
 func (p *tracePass) history(ctx context.Context, op *traceOp) (*traceResult, error) {
@@ -315,7 +324,7 @@ func (p *tracePass) history(ctx context.Context, op *traceOp) (*traceResult, err
 		if err != nil {
 			return &traceResult{tree: map[string]any{"error": traceError(err)}}, nil
 		}
-		list = append(list, p.snapshot(op.Thread, p.root, s, false))
+		list = append(list, p.snapshot(op.Thread, p.root, s, snapshotOf{}))
 	}
 	return &traceResult{tree: list}, nil
 }
