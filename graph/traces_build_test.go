@@ -265,7 +265,9 @@ func (g *tracedGraph) update(v any, by string) graph.Update {
 	}
 	for _, name := range sortedKeys(values) {
 		if c := g.channel(name); c != nil {
-			u = append(u, c.update(values[name]))
+			if c.nothing == nil || !c.nothing(values[name]) {
+				u = append(u, c.update(values[name]))
+			}
 			continue
 		}
 		g.pass.mistake(traceMistake{channel: name, by: by})

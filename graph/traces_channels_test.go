@@ -15,6 +15,7 @@ type traceChannel struct {
 	channel graph.Channel
 	write   func(v any) graph.Write
 	replace func(v any) graph.Write // nil when the kind has no overwrite
+	nothing func(v any) bool        // whether writing v is no write; nil: never
 	lookup  func(s graph.State) (any, bool)
 	appends bool // stored as the items of each write
 }
@@ -76,6 +77,7 @@ func (c *traceChannel) list(ch *graph.AppendChannel[any]) {
 	}
 	c.channel = ch
 	c.write = func(v any) graph.Write { return ch.Add(items(v)...) }
+	c.nothing = func(v any) bool { return c.kind == "topic_accumulate" && len(items(v)) == 0 }
 	c.replace = func(v any) graph.Write { return ch.Replace(items(v)) }
 	c.lookup = func(s graph.State) (any, bool) {
 		v, ok := ch.Lookup(s)

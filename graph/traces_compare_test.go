@@ -28,24 +28,33 @@ func (p *tracePass) compare() []string {
 	for i, r := range p.results {
 		p.names.learn(p.file.Ops[i].Observed, r.whole())
 	}
+	retried := p.file.retriedSpaces()
 	var first []string
 	for by := range countings {
-		d := &traceDiff{names: p.names, by: by}
-		for i, r := range p.results {
-			op := &p.file.Ops[i]
-			d.lines = append(d.lines, prefixed(fmt.Sprintf("operation %d (%s)", i, op.Op), d.operation(op, r))...)
+		lines := p.compareBy(by)
+		if len(lines) > 0 && len(retried.spaces) > 0 {
+			lines = retried.without(p, by).compareBy(by)
 		}
-		if p.stored != nil {
-			d.lines = append(d.lines, d.storage(p.file.Observed.Storage, p.stored, forms)...)
-		}
-		if len(d.lines) == 0 {
+		if len(lines) == 0 {
 			return nil
 		}
 		if first == nil {
-			first = d.lines
+			first = lines
 		}
 	}
 	return first
+}
+
+func (p *tracePass) compareBy(by counting) []string {
+	d := &traceDiff{names: p.names, by: by}
+	for i, r := range p.results {
+		op := &p.file.Ops[i]
+		d.lines = append(d.lines, prefixed(fmt.Sprintf("operation %d (%s)", i, op.Op), d.operation(op, r))...)
+	}
+	if p.stored != nil {
+		d.lines = append(d.lines, d.storage(p.file.Observed.Storage, p.stored, p.file.forms())...)
+	}
+	return d.lines
 }
 
 // whole is all that was observed as one tree.
@@ -86,7 +95,7 @@ func (d *traceDiff) operation(op *traceOp, r *traceResult) []string {
 	sub.rounds("ran", ran, r.ran, r.loose)
 	sub.rounds("marks", marks, r.marks, r.loose)
 	if !r.loose {
-		sub.events(events, r.events)
+		sub.events(events, r)
 	}
 	return sub.lines
 }
@@ -216,19 +225,21 @@ type traceLine struct {
 }
 
 // events compares two streams. Inside a superstep the tasks' events may mix in any way.
-func (d *traceDiff) events(want []any, got []traceEvent) {
-	rendered := make([]any, len(got))
-	for i, e := range got {
+func (d *traceDiff) events(want []any, r *traceResult) {
+	rendered := make([]any, len(r.events))
+	for i, e := range r.events {
 		rendered[i] = d.names.render(e.tree, d.by)
 	}
 	nameTasks(want)
 	nameTasks(rendered)
 	var lines []traceLine
-	var texts []string
 	for i, v := range rendered {
-		text := jsonText(v)
-		texts = append(texts, text)
-		lines = append(lines, traceLine{text, spaceOf(v), got[i]})
+		lines = append(lines, traceLine{jsonText(v), spaceOf(v), r.events[i]})
+	}
+	want, lines = r.tolerated(want, lines)
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, l.text)
 	}
 	missing, extra := bagDiff(want, texts)
 	for _, text := range missing {
@@ -240,7 +251,7 @@ func (d *traceDiff) events(want []any, got []traceEvent) {
 	if len(missing)+len(extra) > 0 {
 		return
 	}
-	d.sequence("events", want, lines, func(l traceLine) bool { return l.event.edge && l.event.root })
+	d.sequence("events", want, lines, false)
 	spaces := map[string]bool{}
 	for _, l := range lines {
 		spaces[l.space] = true
@@ -248,7 +259,7 @@ func (d *traceDiff) events(want []any, got []traceEvent) {
 	for _, space := range sortedKeys(spaces) {
 		wantHere := slices.DeleteFunc(slices.Clone(want), func(v any) bool { return spaceOf(v) != space })
 		here := slices.DeleteFunc(slices.Clone(lines), func(l traceLine) bool { return l.space != space })
-		d.sequence("events of namespace "+space, wantHere, here, func(l traceLine) bool { return l.event.edge })
+		d.sequence("events of namespace "+space, wantHere, here, true)
 	}
 }
 
@@ -282,11 +293,12 @@ func nameTasks(events []any) {
 	}
 }
 
-// sequence compares events step by step. edge tells the events that lie between two supersteps.
-func (d *traceDiff) sequence(what string, want []any, got []traceLine, edge func(traceLine) bool) {
+// sequence compares events step by step: those of the root's steps, or with alone those of the one graph they come from.
+func (d *traceDiff) sequence(what string, want []any, got []traceLine, alone bool) {
+	edge := func(l traceLine) bool { return l.event.edge && (alone || l.event.root) } // between two supersteps
 	for len(got) > 0 {
 		n := 1
-		for n < len(got) && !edge(got[n]) && !edge(got[n-1]) && !got[n].newStep(got[n-1]) {
+		for n < len(got) && !edge(got[n]) && !edge(got[n-1]) && !got[n].newStep(got[n-1], alone) {
 			n++
 		}
 		head := want[:n]
@@ -303,10 +315,14 @@ func (d *traceDiff) sequence(what string, want []any, got []traceLine, edge func
 	}
 }
 
-// newStep reports whether l is known to belong to a later superstep than the event before it.
-func (l traceLine) newStep(before traceLine) bool {
-	return l.event.round != before.event.round ||
-		l.space == before.space && l.event.step != before.event.step && l.event.step != notInStep && before.event.step != notInStep
+// newStep reports whether l is known to belong to a later superstep than the event before it, of the root or of a graph whose
+// events alone are looked at.
+func (l traceLine) newStep(before traceLine, alone bool) bool {
+	if l.event.round != before.event.round {
+		return true
+	}
+	stepped := l.event.step != before.event.step && l.event.step != notInStep && before.event.step != notInStep
+	return stepped && (alone || l.event.root && before.event.root)
 }
 
 // taskOrder checks that the events of each task come in the wanted order.

@@ -141,6 +141,11 @@ func (op *traceOp) command() bool {
 	return op.Resume != nil || op.ResumeByID != nil || op.Update != nil || op.Goto != nil
 }
 
+// showsQuestions reports whether questions of the run are seen at all.
+func (op *traceOp) showsQuestions() bool {
+	return op.Op == "invoke" || slices.Contains(op.Modes, "updates") || slices.Contains(op.Modes, "values")
+}
+
 // runs reports whether the operation runs the graph.
 func (op *traceOp) runs() bool { return op.Op == "invoke" || op.Op == "stream" }
 

@@ -8,12 +8,13 @@ import "strings"
 //   - LangGraph names a namespace of the task for a subgraph that keeps its state per node, in which there is nothing. Here it is
 //     the namespace with the state.
 type traceForms struct {
-	topic map[string]bool // channels
-	own   map[string]bool // nodes
+	topic       map[string]bool // channels
+	accumulates map[string]bool // channels
+	own         map[string]bool // nodes
 }
 
 func (f *traceFile) forms() traceForms {
-	forms := traceForms{map[string]bool{}, map[string]bool{}}
+	forms := traceForms{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	forms.add(&f.Graph)
 	return forms
 }
@@ -21,7 +22,7 @@ func (f *traceFile) forms() traceForms {
 func (f traceForms) add(g *traceGraph) {
 	for _, c := range g.Channels {
 		if strings.HasPrefix(c.Kind, "topic") {
-			f.topic[c.Name] = true
+			f.topic[c.Name], f.accumulates[c.Name] = true, c.Kind == "topic_accumulate"
 		}
 	}
 	for i := range g.Nodes {
@@ -55,9 +56,9 @@ func (f traceForms) observed(tree any) any {
 			case ok && key == "result":
 				f.lists(update)
 			case ok && key == "data" && tree["mode"] == "updates":
-				for _, u := range update {
-					if u, ok := u.(map[string]any); ok {
-						f.lists(u)
+				for node, u := range update {
+					if u, ok := u.(map[string]any); ok && f.lists(u) {
+						update[node] = nil
 					}
 				}
 			default:
@@ -68,13 +69,21 @@ func (f traceForms) observed(tree any) any {
 	return tree
 }
 
-// lists makes a list of an item that is written to a topic.
-func (f traceForms) lists(update map[string]any) {
+// lists makes a list of an item that is written to a topic, and removes what adds nothing to an accumulating one. It reports whether
+// that leaves nothing.
+func (f traceForms) lists(update map[string]any) (nothing bool) {
 	for name, v := range update {
-		if _, isList := v.([]any); f.topic[name] && !isList {
+		items, isList := v.([]any)
+		switch {
+		case !f.topic[name]:
+		case !isList:
 			update[name] = []any{v}
+		case len(items) == 0 && f.accumulates[name]:
+			delete(update, name)
+			nothing = len(update) == 0
 		}
 	}
+	return nothing
 }
 
 // stored removes empty topics from what was stored.

@@ -292,16 +292,23 @@ func (g *tracedGraph) dropOneStep(values map[string]any) {
 // shown are the questions of a task that LangGraph shows: those that were asked last, at the newest checkpoint as long as the task
 // hasn't finished.
 func (p *tracePass) shown(t graph.TaskInfo, newest bool, namespace string) []graph.Question {
-	if newest && t.Done {
-		return nil
+	if newest && (t.Done || len(t.Questions) > 0) {
+		return t.Questions
 	}
 	asked := slices.DeleteFunc(slices.Clone(t.Asked), func(q graph.Question) bool { return p.spare[rawQuestion(q.ID)] })
-	below := func(q graph.Question) bool { return strings.Join(q.Namespace, "|") != namespace }
-	last := max(len(asked)-1, 0)
-	for last > 0 && below(asked[last]) && below(asked[last-1]) {
-		last-- // subgraphs can ask several at once
+	if len(asked) == 0 {
+		return nil
 	}
-	return asked[last:]
+	// A node asks one question at a time, the subgraphs that it runs may ask several.
+	below := func(q graph.Question) bool { return strings.Join(q.Namespace, "|") != namespace }
+	seen := func(q graph.Question) int { return p.asked[rawQuestion(q.ID)] }
+	last := slices.MaxFunc(asked, func(a, b graph.Question) int { return seen(a) - seen(b) })
+	if seen(last) == 0 { // nobody was told
+		last = asked[len(asked)-1]
+	}
+	return slices.DeleteFunc(asked, func(q graph.Question) bool {
+		return q.ID != last.ID && (!below(q) || !below(last) || seen(q) != seen(last))
+	})
 }
 
 // storedUpdate is updateTree without what isn't stored.

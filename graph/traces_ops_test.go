@@ -26,6 +26,8 @@ type tracePass struct {
 	at       int // index of the operation
 	mistakes []traceMistake
 	spare    map[rawQuestion]bool // questions that LangGraph didn't ask, because it had an answer already
+	answered map[string]bool      // tasks with a subgraph without checkpoints that has got an answer
+	asked    map[rawQuestion]int  // one more than the last operation that ended with the question
 	results  []*traceResult
 	stored   map[string][]storedSpace
 }
@@ -53,10 +55,10 @@ type traceResult struct {
 	marks   []traceEntry
 	events  []traceEvent
 	err     error           // of a run or an edit
-	oneStep map[string]bool // channels whose value may be gone, though LangGraph returned it
 	silent  bool            // no state of the root was streamed
-	rule    string          // of the deliberate difference that was found and bridged
-	loose   bool            // bridging ran nodes once more than LangGraph did
+	oneStep map[string]bool // channels whose value may be gone, though LangGraph returned it
+	loose   bool            // a difference was bridged by running nodes once more than LangGraph did
+	cut     bool            // LangGraph does what package graph refuses: from here on nothing can be compared
 }
 
 // do runs operation i.
@@ -244,7 +246,12 @@ func (p *tracePass) run(ctx context.Context, op *traceOp) (*traceResult, error) 
 	}
 	var stop *graph.InterruptedError
 	if errors.As(err, &stop) && len(stop.Questions) > 0 {
-		tree["interrupts"] = questions(stop.Questions)
+		for _, q := range stop.Questions {
+			p.asked[rawQuestion(q.ID)] = p.at + 1
+		}
+		if op.showsQuestions() {
+			tree["interrupts"] = questions(stop.Questions)
+		}
 	}
 	r.tree = tree
 	return r, nil
@@ -359,8 +366,12 @@ func (p *tracePass) updateState(ctx context.Context, op *traceOp) (*traceResult,
 	default:
 		u = p.root.update(traceEnv{}.eval(values), where)
 	}
+	beside := p.inputBesideDue(ctx, op)
 	info, err := p.root.compiled.UpdateState(ctx, op.Thread, asNode, u, opts...)
-	r := &traceResult{err: err, tree: map[string]any{"checkpoint": info.Seq - 1}}
+	r := &traceResult{err: err, tree: map[string]any{"checkpoint": info.Seq - 1}, cut: beside && err == nil}
+	if r.cut && !slices.Equal(info.Next, []string{graph.Start}) {
+		return nil, fmt.Errorf("an input that was stored leaves %v due", info.Next)
+	}
 	if err != nil {
 		r.tree = map[string]any{"error": p.editError(err)}
 	}

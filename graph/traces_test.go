@@ -80,7 +80,7 @@ func (p *tracePass) reportBugs(t *testing.T, how string) {
 func newTracePass(t *testing.T, file *traceFile, how tracePass) *tracePass {
 	t.Helper()
 	p := &how
-	p.file, p.names = file, newTraceNames()
+	p.file, p.names, p.asked = file, newTraceNames(), map[rawQuestion]int{}
 	p.rec = newTraceRecorder(func(info graph.Info) {
 		p.names.space(rawSpace{info.Thread, append(slices.Clone(info.Namespace), info.Node+":"+info.Task)})
 	})
@@ -105,7 +105,18 @@ func newTracePass(t *testing.T, file *traceFile, how tracePass) *tracePass {
 func (p *tracePass) all(t *testing.T) {
 	t.Helper()
 	for i := range p.file.Ops {
-		p.one(t.Context(), t, i)
+		lost := p.losesAnswers(t.Context(), &p.file.Ops[i])
+		if lost {
+			p.requirePrefix(t, p.file)
+		}
+		r := p.one(t.Context(), t, i)
+		if r.cut {
+			p.requirePrefix(t, p.file)
+		}
+		if lost || r.cut {
+			p.results = p.results[:i]
+			return
+		}
 	}
 	if p.saver != nil {
 		var err error
