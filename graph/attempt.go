@@ -27,7 +27,7 @@ func (g *Graph) work(ctx context.Context, t *task) {
 		t.err = nil
 	case t.err != nil:
 	default:
-		own := State{schema: t.state.schema, cells: t.state.Shared().cells, own: t.update.writes(), after: true}
+		own := State{schema: g.schema, cells: t.base, own: t.update.writes(), after: true}
 		t.targets, t.err = g.targets(t.node, t.calls.step, t.update, own, t.handled == nil || t.follow)
 		g.remember(ctx, t)
 	}

@@ -19,6 +19,7 @@ type taskCalls struct {
 	send    bool
 	private Update // input of a Send
 	scope   *scope
+	rootSeq int64         // Seq of the root's checkpoint at which the superstep began
 	effects *effects      // nil when nothing is stored
 	beats   chan struct{} // has an item after progress; nil when nobody watches
 

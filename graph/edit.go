@@ -107,6 +107,11 @@ func (r *run) edit(ctx context.Context, saved *checkpoint.Saved, node string, u 
 		ran:     r.pos.lastRan(),
 		lineage: r.newLineage(),
 	}
+	if node == End && saved != nil {
+		if err := r.pendingCommand(saved); err != nil {
+			return err
+		}
+	}
 	changes, err := r.editAs(&next, node, u)
 	if err != nil {
 		return err
@@ -155,9 +160,20 @@ func (r *run) editAs(next *position, node string, u Update) (changes []channelCh
 	if r.scope.cfg.forward != nil {
 		writes = r.forwarded(false, writes)
 	}
-	next.agenda = r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, r.pos.agenda)
+	next.agenda = r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, r.keptBack(node))
 	next.cells, changes, err = r.g.schema.merge(r.pos.cells, writes, step)
 	return changes, err
+}
+
+// keptBack is the agenda that an edit as node leaves: joins, and deferred nodes, also those that are due.
+func (r *run) keptBack(node string) agenda {
+	kept := agenda{joins: r.pos.agenda.joins, waiting: slices.Clone(r.pos.agenda.waiting)}
+	for _, d := range r.pos.agenda.due {
+		if !d.send && d.node != node && r.g.topo.deferred[d.node] {
+			kept.waiting = append(kept.waiting, d.node)
+		}
+	}
+	return kept
 }
 
 // drop merges the tasks that have finished and drops those that are due.

@@ -34,7 +34,7 @@ type Event struct {
 	Mode Mode
 
 	// Namespace is the path of the subgraph that the event comes from, outermost first: each part is the node that runs the
-	// subgraph and the ID of its task, as "node:task", or the node alone if the subgraph has the scope [Own]; the second and
+	// subgraph and the ID of its task, as "node:task", or nodes alone if the subgraph has the scope [Own]; the second and
 	// later subgraphs of one task have their number, from 1, as another part. It is empty for the graph itself.
 	Namespace []string
 

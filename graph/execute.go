@@ -89,9 +89,12 @@ func (r *run) prepare() {
 		fx = r.scope.above.effects // a subgraph that stores nothing has its effects recorded with the task that runs it
 	}
 	for _, t := range r.pos.tasks {
-		t.state = r.pos.state(r.g)
+		t.state, t.base = r.pos.state(r.g), r.pos.cells
 		t.calls = &taskCalls{node: t.node, id: t.id, step: r.pos.step(), send: t.send, private: t.input, scope: r.scope, effects: fx,
-			known: t.stored.Nested, asked: slices.Clone(t.stored.Interrupts), answers: slices.Clone(t.stored.Answers)}
+			rootSeq: r.scope.rootSeq, known: t.stored.Nested, asked: slices.Clone(t.stored.Interrupts), answers: slices.Clone(t.stored.Answers)}
+		if r.scope.above == nil {
+			t.calls.rootSeq = r.pos.info.Seq
+		}
 		if t.def != nil {
 			t.state.only = t.def.visible
 			if t.def.idleTimeout > 0 {
@@ -285,13 +288,12 @@ func (r *run) interruption() error {
 		stop.Questions = append(stop.Questions, t.calls.questions()...)
 		drained = drained || errors.Is(t.calls.stop(), ErrDrained)
 	}
-	switch {
-	case drained:
+	if drained {
 		return r.drained()
-	case len(stop.Questions) == 0:
+	}
+	r.preview()
+	if len(stop.Questions) == 0 {
 		r.stopAt(stop.Next)
-	default:
-		r.preview()
 	}
 	return stop
 }

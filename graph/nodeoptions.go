@@ -84,7 +84,7 @@ func Reads(channels ...Channel) NodeOption {
 	return func(n *nodeDef) { n.reads = slices.Clone(channels) }
 }
 
-// Deferred holds a node back until nothing else is due.
+// Deferred holds a node back until no other node is due. Tasks started by [Send] don't hold it back, but what follows them does.
 func Deferred() NodeOption { return func(n *nodeDef) { n.deferred = true } }
 
 // Destinations declares the nodes that a node may ask for with [Goto], for checks and drawings.

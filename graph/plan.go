@@ -108,7 +108,7 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 		}
 	}
 	held = sortedSet(held)
-	if len(next.due) > 0 {
+	if len(next.due) > len(sends) { // tasks that were sent hold nobody back
 		next.waiting = held
 		return next
 	}

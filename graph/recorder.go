@@ -74,12 +74,19 @@ func (s *recorder) load(ctx context.Context, id string) (*checkpoint.Saved, erro
 		return nil, err
 	}
 	s.lastSeq, s.parent = saved.LastSeq, saved.Info
+	clear(s.versions)
 	for name, seq := range saved.Channels {
 		if _, known := s.g.schema.index[name]; known { // a channel that is gone goes with the next boundary
 			s.versions[name] = seq
 		}
 	}
 	return saved, nil
+}
+
+// forget makes the next boundary one without a parent.
+func (s *recorder) forget() {
+	s.parent = checkpoint.Info{}
+	clear(s.versions)
 }
 
 // hold keeps the next boundary back until the one after it, to store both in one transaction.

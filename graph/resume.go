@@ -14,11 +14,16 @@ import (
 // their own. The input of a run is kept.
 func (r *run) fork(ctx context.Context) error {
 	next := r.pos
+	r.scope.rewind.before = r.pos.info.Seq
 	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
 	next.ran = r.pos.lastRan()
 	next.lineage = r.newLineage()
 	r.g.schedule(&next)
-	return r.store(ctx, next, nil, nil)
+	if err := r.store(ctx, next, nil, nil); err != nil {
+		return err
+	}
+	r.scope.rewind.since = r.pos.info.Seq
+	return nil
 }
 
 // newLineage names what a fork or an edit begins. In a subgraph that remains the run of the task above, which must find it again.
@@ -27,6 +32,20 @@ func (r *run) newLineage() string {
 		return r.pos.lineage
 	}
 	return r.g.opts.NewID()
+}
+
+// pendingCommand merges the writes of a command that an earlier run continued the thread with, and that no boundary holds yet.
+func (r *run) pendingCommand(saved *checkpoint.Saved) error {
+	stored, ok := saved.Result(checkpoint.CommandTask)
+	if !ok || r.scope.cfg.from != "" {
+		return nil
+	}
+	given := task{id: checkpoint.CommandTask}
+	if err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape); err != nil {
+		return err
+	}
+	given.targets = nil
+	return r.apply(&given, saved)
 }
 
 // command applies the commands that earlier runs and this one continue the thread with.
@@ -162,25 +181,31 @@ func (r *run) answer(ctx context.Context) error {
 	for i, q := range open {
 		ids[i] = q.ID
 	}
+	given := map[string][]byte{}
 	for _, a := range r.scope.cfg.answers {
 		id := a.id
 		if id == "" && len(ids) == 1 {
 			id = ids[0]
 		}
-		t := asker[id]
-		if t == nil {
+		if _, twice := given[id]; twice || asker[id] == nil {
 			return fmt.Errorf("continuing thread %q: %w", r.scope.cfg.thread, &AnswerError{ID: a.id, Open: ids})
 		}
 		data, err := JSON.Encode(a.value)
 		if err != nil {
 			return fmt.Errorf("encoding the answer to question %q: %w", id, err)
 		}
-		delete(asker, id)
-		q := open[slices.Index(ids, id)]
-		if err := r.answerBelow(ctx, q, data); err != nil {
-			return fmt.Errorf("passing the answer to question %q on: %w", id, err)
+		given[id] = data
+	}
+	for _, q := range open {
+		data, ok := given[q.ID]
+		if !ok {
+			continue
 		}
-		t.stored.Take(id, data)
+		if err := r.answerBelow(ctx, q, data); err != nil {
+			return fmt.Errorf("passing the answer to question %q on: %w", q.ID, err)
+		}
+		t := asker[q.ID]
+		t.stored.Take(q.ID, data)
 		r.recorder.results(r.pos.info.Seq, t.stored)
 	}
 	return r.recorder.flush()

@@ -156,6 +156,9 @@ func (r *run) begin(ctx context.Context, in Update) error {
 		return r.accept(ctx, in)
 	}
 	saved, err := r.recorder.load(ctx, cfg.from)
+	if err == nil && r.scope.rewind.skips(saved.Above) {
+		saved, err = r.rewind(ctx)
+	}
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound) && cfg.from == "":
 		if in == nil {
@@ -169,9 +172,27 @@ func (r *run) begin(ctx context.Context, in Update) error {
 		return err
 	}
 	if in != nil && !r.continues(saved) && !(cfg.orContinue && len(r.pos.tasks) > 0) {
+		if err := r.pendingCommand(saved); err != nil {
+			return err
+		}
 		return r.accept(ctx, in)
 	}
 	return r.resume(ctx, saved)
+}
+
+// rewind loads the newest checkpoint of a subgraph that a fork may continue from, if there is one.
+func (r *run) rewind(ctx context.Context) (*checkpoint.Saved, error) {
+	query := checkpoint.Query{Thread: r.scope.cfg.thread, Namespace: joinNamespace(r.scope.path)}
+	for info, err := range r.scope.saver.List(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if !r.scope.rewind.skips(info.Above) {
+			return r.recorder.load(ctx, info.ID)
+		}
+	}
+	r.recorder.forget()
+	return nil, checkpoint.ErrNotFound
 }
 
 // continues reports whether a subgraph, which always has an input, is run again by the task that it was run by before.
@@ -182,7 +203,7 @@ func (r *run) continues(saved *checkpoint.Saved) bool {
 // resume continues at the position that was loaded.
 func (r *run) resume(ctx context.Context, saved *checkpoint.Saved) error {
 	cfg := &r.scope.cfg
-	r.resumed = passedBreakpoint(saved) || cfg.from != ""
+	r.resumed = passedBreakpoint(saved) || cfg.from != "" || cfg.command != nil
 	if err := r.command(saved); err != nil {
 		return err
 	}
@@ -217,10 +238,16 @@ func (r *run) accept(ctx context.Context, in Update) error {
 	if err != nil {
 		return err
 	}
+	var gone []channelChange
+	if len(r.pos.tasks) > 0 { // they are dropped, which ends their superstep
+		if p.cells, gone, err = r.g.schema.merge(p.cells, nil, p.step()); err != nil {
+			return err
+		}
+	}
 	if r.recorder != nil {
 		r.recorder.hold() // the input and the boundary after it are one transaction
 	}
-	if err := r.commit(ctx, p, nil); err != nil {
+	if err := r.commit(ctx, p, gone); err != nil {
 		return err
 	}
 	return r.enter(ctx)
@@ -444,7 +471,7 @@ func (r *run) commit(ctx context.Context, next position, changes []channelChange
 func (r *run) store(ctx context.Context, next position, changes []channelChange, tasks []*task) error {
 	cfg := &r.scope.cfg
 	next.info.Time = r.g.opts.Clock()
-	next.info.Thread, next.info.Namespace = cfg.thread, joinNamespace(r.scope.path)
+	next.info.Thread, next.info.Namespace, next.info.Above = cfg.thread, joinNamespace(r.scope.path), r.scope.rootSeq
 	if r.recorder != nil {
 		if err := r.recorder.commit(context.WithoutCancel(ctx), &next, changes, tasks); err != nil {
 			return fmt.Errorf("storing step %d of graph %q in thread %q: %w", next.info.Step, r.g.name, cfg.thread, err)

@@ -209,7 +209,7 @@ func (g *Graph) taskInfos(p *position) []TaskInfo {
 			info.Update = t.update
 		}
 		if t.def != nil && t.def.child != nil && t.def.child.opts.AsSubgraph != None {
-			info.Namespace = append(slices.Clone(path), t.def.child.segment(t.node, t.id))
+			info.Namespace = t.def.child.pathBelow(path, t.node, t.id)
 		}
 		infos = append(infos, info)
 	}

@@ -131,7 +131,7 @@ func TestQuestionInSubgraph(t *testing.T) {
 				q := stop.Questions[0]
 				require.Equal(t, "ask", q.Node)
 				require.Len(t, q.Namespace, 2)
-				require.True(t, strings.HasPrefix(q.Namespace[0], "sub:"))
+				require.Equal(t, scope == graph.Own, q.Namespace[0] == "sub", "a graph that keeps its state keeps it by nodes")
 
 				snap, err := g.State(t.Context(), "t", graph.WithSubgraphs())
 				require.NoError(t, err)
@@ -439,4 +439,39 @@ func TestEditInSubgraph(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestForkRewindsSubgraphsThatKeepTheirState(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		seen := graph.Append[string]("seen")
+		b := graph.New("inner", seen, trail)
+		b.Node("n", func(_ context.Context, st graph.State) (graph.Update, error) {
+			return graph.Update{seen.Add("x"), trail.Add(strings.Repeat("x", len(seen.Get(st))))}, nil
+		}).Edge(graph.Start, "n")
+		inner, err := b.Compile(graph.Options{AsSubgraph: graph.Own})
+		require.NoError(t, err)
+		outer := graph.New("outer", trail)
+		outer.Subgraph("own", inner).Subgraph("again", inner).Edge(graph.Start, "own").Edge("own", "again")
+		g, err := outer.Compile(graph.Options{Saver: s})
+		require.NoError(t, err)
+		ids := map[int]string{}
+		for range 3 {
+			_, err = g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+			require.NoError(t, err)
+		}
+		for snap, err := range g.History(t.Context(), "t") {
+			require.NoError(t, err)
+			ids[snap.Checkpoint.Step] = snap.Checkpoint.ID
+		}
+		st, err := g.Invoke(t.Context(), nil, graph.Thread("t"), graph.FromCheckpoint(ids[4])) // the second run begins
+		require.NoError(t, err)
+		require.Equal(t, []string{"", "", "x", "x"}, trail.Get(st))
+		st, err = g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"", "", "x", "x", "xx", "xx"}, trail.Get(st), "the fork's own goes on")
+		st, err = g.Invoke(t.Context(), nil, graph.Thread("t"), graph.FromCheckpoint(ids[0]))
+		require.NoError(t, err)
+		require.Equal(t, []string{"", ""}, trail.Get(st))
+	})
 }

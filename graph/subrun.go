@@ -24,7 +24,16 @@ type scope struct {
 	above *taskCalls // the task that runs this graph as a subgraph
 	send  func(message)
 	owned *ownedNamespaces
+
+	rootSeq int64  // of a subgraph: Seq of the root's checkpoint at which the superstep began
+	rewind  rewind // of the root's run when it is a fork, also in subgraphs
 }
+
+// rewind says which checkpoints of subgraphs with the scope [Own] a fork continues from: those that the root had when its
+// checkpoint before was written, and those that the fork has written itself.
+type rewind struct{ before, since int64 }
+
+func (w rewind) skips(above int64) bool { return w.since > 0 && above >= w.before && above < w.since }
 
 // ownedNamespaces keeps two tasks of a run, and of all its subgraphs, from running a subgraph of scope [Own] in one namespace
 // at a time.
@@ -77,7 +86,7 @@ func (g *Graph) sub(ctx context.Context, t *taskCalls, in Update, forward []forw
 		return State{}, err
 	}
 	above := t.scope
-	path, lineage := append(slices.Clip(above.path), g.segment(t.node, t.id)), t.id
+	path, lineage := g.pathBelow(above.path, t.node, t.id), t.id
 	if n > 0 {
 		path = append(path, strconv.Itoa(n))
 		lineage += taskSeparator + strconv.Itoa(n)
@@ -96,7 +105,7 @@ func (g *Graph) sub(ctx context.Context, t *taskCalls, in Update, forward []forw
 	if !cfg.subgraphs {
 		cfg.modes = nil
 	}
-	s := &scope{cfg: cfg, path: path, above: t, owned: above.owned}
+	s := &scope{cfg: cfg, path: path, above: t, owned: above.owned, rootSeq: t.rootSeq, rewind: above.rewind}
 	if g.opts.AsSubgraph != None {
 		s.saver, s.lease = above.saver, above.lease
 	}
@@ -104,12 +113,25 @@ func (g *Graph) sub(ctx context.Context, t *taskCalls, in Update, forward []forw
 	return final, t.halt(err, s)
 }
 
-// segment is the part of a namespace for g as the subgraph of a task.
-func (g *Graph) segment(node, task string) string {
-	if g.opts.AsSubgraph == Own {
-		return node
+// pathBelow is the namespace of g as the subgraph of a task. A graph that keeps its state keeps it by nodes, whichever tasks run
+// them.
+func (g *Graph) pathBelow(above []string, node, task string) []string {
+	path := append(slices.Clone(above), node+taskSeparator+task)
+	if g.opts.AsSubgraph != Own {
+		return path
 	}
-	return node + taskSeparator + task
+	var nodes []string
+	for _, part := range path {
+		if name, _, isTask := strings.Cut(part, taskSeparator); isTask || !isNumber(part) {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}
+
+func isNumber(part string) bool {
+	_, err := strconv.Atoi(part)
+	return err == nil
 }
 
 func joinNamespace(path []string) string { return strings.Join(path, namespaceSeparator) }

@@ -16,6 +16,7 @@ type task struct {
 	def   *nodeDef // nil for the pseudo task of Start
 	input Update   // private input of a Send
 	state State
+	base  []cell // state of the graph when the superstep began
 
 	stored checkpoint.Result // what earlier runs left of it
 	cached bool              // it finished in an earlier run

@@ -37,6 +37,10 @@ type Info struct {
 	Seq       int64 `json:"seq"`
 	ParentSeq int64 `json:"parent_seq,omitempty"` // Seq of Parent, 0 without one
 
+	// Above is, for a subgraph, the Seq of the checkpoint of the thread's own graph at which the superstep began that the
+	// subgraph ran in.
+	Above int64 `json:"above,omitempty"`
+
 	Step   int       `json:"step"` // superstep that ended here; -1 for the first input
 	Source Source    `json:"source"`
 	Nodes  []string  `json:"nodes,omitempty"` // nodes whose updates were merged at this boundary, in merge order

@@ -51,6 +51,7 @@ func (c *coder) boundary(b *boundary) {
 	c.id(&b.Parent)
 	c.id(&b.Run)
 	c.id(&b.Shape)
+	c.int64(&b.Above)
 	c.int(&b.Step)
 	c.word((*string)(&b.Source), sources)
 	c.time(&b.Time)
