@@ -51,10 +51,10 @@ func ask(t testing.TB, m llms.Model, options ...llms.CallOption) *graph.Graph {
 	t.Helper()
 	b := graph.New("chat", reply)
 	b.Node("talk", func(ctx context.Context, _ graph.State) (graph.Update, error) {
-		if _, err := m.Call(ctx, "hello", options...); err != nil {
+		if _, err := llms.GenerateFromSinglePrompt(ctx, m, "hello", options...); err != nil {
 			return nil, err
 		}
-		text, err := m.Call(ctx, "hello", options...)
+		text, err := llms.GenerateFromSinglePrompt(ctx, m, "hello", options...)
 		return graph.Update{reply.Set(text)}, err
 	}).Edge(graph.Start, "talk")
 	g, err := b.Compile(graph.Options{})
@@ -114,7 +114,7 @@ func ExampleNew() {
 	model := llmstream.New(&parrot{chunks: []string{"Hello", ", ", "world"}}) // any llms.Model
 	b := graph.New("chat", reply)
 	b.Node("talk", func(ctx context.Context, _ graph.State) (graph.Update, error) {
-		text, err := model.Call(ctx, "Say hello.")
+		text, err := llms.GenerateFromSinglePrompt(ctx, model, "Say hello.")
 		return graph.Update{reply.Set(text)}, err
 	}).Edge(graph.Start, "talk")
 	g, err := b.Compile(graph.Options{})
