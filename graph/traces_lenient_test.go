@@ -31,6 +31,15 @@ func (p *tracePass) losesAnswers(ctx context.Context, op *traceOp) bool {
 	return lost
 }
 
+// limitedBelow reports whether a subgraph may have hit the limit of supersteps. It has one of its own, which LangGraph counts as for
+// a run from input while the run is continued, or the other way round: no limit of the run does the same for both.
+func (op *traceOp) limitedBelow(g *traceGraph) bool {
+	want, _ := op.Observed.(map[string]any)
+	e, _ := want["error"].(map[string]any)
+	inner := len(g.Graphs) > 0 || slices.ContainsFunc(g.Nodes, func(n traceNode) bool { return n.Graph != nil })
+	return inner && e["kind"] == "recursion_limit"
+}
+
 // hasScope reports whether g or a graph inside it has the scope as a subgraph.
 func (g *traceGraph) hasScope(scope string) bool {
 	for i := range g.Nodes {

@@ -105,9 +105,13 @@ func newTracePass(t *testing.T, file *traceFile, how tracePass) *tracePass {
 func (p *tracePass) all(t *testing.T) {
 	t.Helper()
 	for i := range p.file.Ops {
-		lost := p.losesAnswers(t.Context(), &p.file.Ops[i])
-		if lost {
+		op := &p.file.Ops[i]
+		lost, limited := p.losesAnswers(t.Context(), op), p.limit == 0 && op.limitedBelow(&p.file.Graph)
+		if lost || limited {
 			p.requirePrefix(t, p.file)
+		}
+		if limited {
+			p.limit = i + 1
 		}
 		r := p.one(t.Context(), t, i)
 		if r.cut {
