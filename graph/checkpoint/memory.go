@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -80,6 +81,11 @@ func (t *memoryThread) checkLease(token string) error {
 func (m *Memory) Load(_ context.Context, ref Ref) (*Saved, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.load(ref, slices.Clone)
+}
+
+// load returns a checkpoint. data is called for each value.
+func (m *Memory) load(ref Ref, data func([]byte) []byte) (*Saved, error) {
 	t, err := m.known(ref.Thread)
 	if err != nil {
 		return nil, err
@@ -98,7 +104,7 @@ func (m *Memory) Load(_ context.Context, ref Ref) (*Saved, error) {
 	cp := space.checkpoints[i]
 	s := &Saved{Checkpoint: cloneCheckpoint(cp.Checkpoint), Values: map[string][][]byte{}, ShapeText: cp.shapeText, LastSeq: space.lastSeq}
 	for name, seq := range cp.Channels {
-		s.Values[name] = space.parts(name, seq)
+		s.Values[name] = space.parts(name, seq, data)
 	}
 	for _, id := range slices.Sorted(maps.Keys(cp.results)) {
 		s.Results = append(s.Results, cloneResult(cp.results[id]))
@@ -107,11 +113,11 @@ func (m *Memory) Load(_ context.Context, ref Ref) (*Saved, error) {
 }
 
 // parts follows the deltas of a value back to its beginning.
-func (s *memorySpace) parts(channel string, seq int64) [][]byte {
+func (s *memorySpace) parts(channel string, seq int64, data func([]byte) []byte) [][]byte {
 	var parts [][]byte
 	for seq != 0 {
 		v := s.values[valueKey{channel, seq}]
-		parts = append(parts, slices.Clone(v.Data))
+		parts = append(parts, data(v.Data))
 		if !v.Delta {
 			break
 		}
@@ -262,6 +268,27 @@ func (m *Memory) List(_ context.Context, q Query) iter.Seq2[Info, error] {
 		m.mu.Unlock()
 		for i, info := range infos {
 			if q.Limit > 0 && i >= q.Limit || !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// History implements [Historian].
+func (m *Memory) History(ctx context.Context, q Query) iter.Seq2[*Saved, error] {
+	return func(yield func(*Saved, error) bool) {
+		for info, err := range m.List(ctx, q) {
+			if err != nil {
+				yield(&Saved{}, err)
+				return
+			}
+			m.mu.Lock()
+			saved, err := m.load(Ref{Thread: info.Thread, Namespace: info.Namespace, ID: info.ID}, func(data []byte) []byte { return data })
+			m.mu.Unlock()
+			if errors.Is(err, ErrNotFound) { // pruned meanwhile
+				return
+			}
+			if !yield(saved, err) {
 				return
 			}
 		}

@@ -121,6 +121,14 @@ type Copier interface {
 	CopyThread(ctx context.Context, from, to string) error
 }
 
+// Historian is a [Saver] that reads the checkpoints of a thread together for much less than one by one.
+type Historian interface {
+	// History yields what [Saver.Load] returns of each checkpoint that [Saver.List] yields, in that order. Those that can't be
+	// read come with a [*DamagedError] and nothing but their [Info], as far as it is known. What is yielded shares memory:
+	// nothing of it may be changed. Parts of a value that several checkpoints have in common are the same slices.
+	History(ctx context.Context, q Query) iter.Seq2[*Saved, error]
+}
+
 // EffectKey names a durable effect.
 type EffectKey struct {
 	Thread    string

@@ -11,3 +11,9 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	savertest.Run(t, func(*testing.T) checkpoint.Saver { return checkpoint.NewMemory() })
 }
+
+// TestPlainSaver runs the suite on a saver that has nothing but the methods of Saver.
+func TestPlainSaver(t *testing.T) {
+	t.Parallel()
+	savertest.Run(t, func(*testing.T) checkpoint.Saver { return struct{ checkpoint.Saver }{checkpoint.NewMemory()} })
+}

@@ -13,17 +13,34 @@ import (
 // List implements [checkpoint.Saver]. It holds no lock and no connection while the caller handles a page.
 func (s *Saver) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Info, error] {
 	return func(yield func(checkpoint.Info, error) bool) {
-		l := lister{q: q, before: maxSeq + 1, left: q.Limit, parents: map[int64]string{}}
+		for saved, err := range s.list(ctx, q, false) {
+			if !yield(saved.Info, err) {
+				return
+			}
+		}
+	}
+}
+
+// History implements [checkpoint.Historian]. Like List it works in pages; between two it keeps the values that older checkpoints
+// share with those it yielded.
+func (s *Saver) History(ctx context.Context, q checkpoint.Query) iter.Seq2[*checkpoint.Saved, error] {
+	return s.list(ctx, q, true)
+}
+
+// list yields checkpoints, in full or only their Info.
+func (s *Saver) list(ctx context.Context, q checkpoint.Query, full bool) iter.Seq2[*checkpoint.Saved, error] {
+	return func(yield func(*checkpoint.Saved, error) bool) {
+		l := lister{q: q, before: maxSeq + 1, left: q.Limit, parents: map[int64]string{}, full: full, known: map[valueAt]*part{}}
 		if l.left <= 0 {
 			l.left = math.MaxInt
 		}
 		for l.left > 0 && !l.end {
 			if err := s.read(ctx, "listing checkpoints of", func(t *txn) error { return l.page(ctx, t) }); err != nil {
-				yield(checkpoint.Info{}, err)
+				yield(&checkpoint.Saved{}, err)
 				return
 			}
 			for _, r := range l.listed {
-				if !yield(r.info, r.err) {
+				if !yield(r.saved, r.err) {
 					return
 				}
 			}
@@ -39,11 +56,16 @@ type lister struct {
 	parents map[int64]string // checkpoints that must come: the IDs of parents by seq
 	listed  []listed         // the page
 	end     bool
+
+	full  bool
+	last  *boundary // the last row, when it could be read
+	known map[valueAt]*part
 }
 
 type listed struct {
-	info checkpoint.Info
-	err  error
+	saved *checkpoint.Saved
+	row   *boundary // that saved is still to be completed from
+	err   error
 }
 
 func (l *lister) page(ctx context.Context, t *txn) error {
@@ -60,7 +82,7 @@ func (l *lister) page(ctx context.Context, t *txn) error {
 	n := 0
 	var row boundaryRow
 	err = t.each(ctx, func(rows *sql.Rows) error {
-		if err := row.scanRaw(rows); err != nil {
+		if err := row.scan(rows); err != nil {
 			return err
 		}
 		n++
@@ -76,10 +98,8 @@ func (l *lister) page(ctx context.Context, t *txn) error {
 	l.left -= n
 	l.end = n < size
 	for i := range l.listed {
-		if damaged := (*checkpoint.DamagedError)(nil); errors.As(l.listed[i].err, &damaged) {
-			if damaged.LastGood, err = t.lastGood(ctx, s, l.listed[i].info.Seq); err != nil {
-				return err
-			}
+		if err := l.complete(ctx, t, s, &l.listed[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -92,12 +112,35 @@ func (l *lister) add(s *space, row *boundaryRow) {
 	}
 	l.before = b.Seq
 	delete(l.parents, b.Seq)
-	if err != nil {
-		err = &checkpoint.DamagedError{Thread: s.thread, Checkpoint: b.ID, Err: err}
-	} else if b.ParentSeq > 0 {
+	if err == nil && b.ParentSeq > 0 {
 		l.parents[b.ParentSeq] = b.Parent
 	}
-	l.listed = append(l.listed, listed{b.Info, err})
+	l.listed = append(l.listed, listed{&checkpoint.Saved{Checkpoint: checkpoint.Checkpoint{Info: b.Info}}, b, err})
+}
+
+// complete reads what belongs to a listed checkpoint but isn't in its row.
+func (l *lister) complete(ctx context.Context, t *txn, s *space, r *listed) (err error) {
+	if l.full && r.err == nil {
+		var saved *checkpoint.Saved
+		saved, r.err = t.complete(ctx, s, r.row, l.last, l.known)
+		l.last = r.row
+		for _, v := range r.row.values { // older checkpoints can't refer to them
+			delete(l.known, valueAt{v.Channel, r.row.Seq})
+		}
+		if r.err == nil {
+			r.saved = saved
+			return nil
+		}
+		if !isDamage(r.err) || ctx.Err() != nil {
+			return r.err
+		}
+	} else if r.err != nil {
+		l.last = nil
+	}
+	if r.err != nil {
+		r.err = t.damaged(ctx, s, r.saved.Seq, r.saved.ID, r.err)
+	}
+	return nil
 }
 
 // lacks lists the newest checkpoint above seq that must be there and isn't, as damaged.
@@ -111,7 +154,8 @@ func (l *lister) lacks(s *space, seq int64) bool {
 	}
 	id := l.parents[newest]
 	delete(l.parents, newest)
-	info := checkpoint.Info{Thread: s.thread, Namespace: s.namespace, ID: id, Seq: newest}
-	l.listed = append(l.listed, listed{info, &checkpoint.DamagedError{Thread: s.thread, Checkpoint: id, Err: errors.New("its row is missing")}})
+	saved := &checkpoint.Saved{}
+	saved.Thread, saved.Namespace, saved.ID, saved.Seq = s.thread, s.namespace, id, newest
+	l.listed = append(l.listed, listed{saved, nil, errors.New("its row is missing")})
 	return true
 }

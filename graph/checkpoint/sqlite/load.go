@@ -96,10 +96,16 @@ func (t *txn) load(ctx context.Context, ref checkpoint.Ref) (*checkpoint.Saved, 
 	if err == nil || ctx.Err() != nil {
 		return saved, err
 	}
-	if kind, isDB := sqlitedb.Kind(err); isDB && !errors.Is(kind, sqlitedb.ErrCorrupt) {
+	if !isDamage(err) {
 		return nil, err
 	}
 	return nil, t.damaged(ctx, s, row.seq(), readID(row.id), err)
+}
+
+// isDamage tells what is wrong with stored data from what is wrong with reading it now.
+func isDamage(err error) bool {
+	kind, isDB := sqlitedb.Kind(err)
+	return !isDB || errors.Is(kind, sqlitedb.ErrCorrupt)
 }
 
 // find returns the row of a checkpoint by its ID.
@@ -208,14 +214,27 @@ func (t *txn) assemble(ctx context.Context, s *space, row *boundaryRow) (*checkp
 	if err != nil {
 		return nil, err
 	}
-	if err := t.fetch(ctx, row.root, b.large); err != nil {
+	var later *boundary
+	if b.Seq != s.newest.seq {
+		if later, err = t.after(ctx, s, b.Seq); err != nil {
+			return nil, err
+		}
+	}
+	return t.complete(ctx, s, b, later, nil)
+}
+
+// complete reads what belongs to a checkpoint but isn't in its row. later is the row after it, if there is one; known is as
+// for values.
+func (t *txn) complete(ctx context.Context, s *space, b, later *boundary, known map[valueAt]*part) (*checkpoint.Saved, error) {
+	err := t.fetch(ctx, s.root, b.large)
+	if err != nil {
 		return nil, err
 	}
 	saved := &checkpoint.Saved{Checkpoint: b.Checkpoint, LastSeq: s.newest.seq}
-	if saved.Values, err = t.values(ctx, s, b); err != nil {
+	if saved.Values, err = t.values(ctx, s, b, known); err != nil {
 		return nil, err
 	}
-	if saved.Results, err = t.results(ctx, s, b.Seq); err != nil {
+	if saved.Results, err = t.results(ctx, s, b.Seq, later); err != nil {
 		return nil, err
 	}
 	if saved.ShapeText, err = t.shapeText(ctx, b.Shape); err != nil {
@@ -233,16 +252,24 @@ func (t *txn) assemble(ctx context.Context, s *space, row *boundaryRow) (*checkp
 
 // shapeText returns the text of a shape. It is for messages only: a lost or damaged one is empty.
 func (t *txn) shapeText(ctx context.Context, id string) (text string, err error) {
+	if text, ok := t.s.shape(id); ok {
+		return text, nil
+	}
 	var sum int64
 	err = t.row(ctx, "shape", id).Scan(&text, &sum)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && sum != shapeSum(id, text) {
 		return "", nil
+	} else if err == nil {
+		t.s.addShape(id, text)
 	}
 	return text, err
 }
 
 // results returns what is known of the tasks of the checkpoint seq: what was stored beside it, and with the boundary after it.
-func (t *txn) results(ctx context.Context, s *space, seq int64) ([]checkpoint.Result, error) {
+func (t *txn) results(ctx context.Context, s *space, seq int64, later *boundary) ([]checkpoint.Result, error) {
+	if seq == s.newest.seq && s.newest.pending == 0 && s.damaged == nil {
+		return nil, nil
+	}
 	var results []checkpoint.Result
 	var large []largeData
 	var pending int64
@@ -260,39 +287,36 @@ func (t *txn) results(ctx context.Context, s *space, seq int64) ([]checkpoint.Re
 		results, large = append(results, r), append(large, l...)
 		return nil
 	}, "results", s.key, seq)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case seq == s.newest.seq && s.damaged == nil && pending != s.newest.pending:
+	}
+	if seq == s.newest.seq && s.damaged == nil && pending != s.newest.pending {
 		return nil, errors.New("the result of one of its tasks is missing")
-	case seq != s.newest.seq:
-		later, more, err := t.laterResults(ctx, s, seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range later {
+	}
+	if later != nil && later.ParentSeq == seq {
+		for _, r := range later.results {
 			results = slices.DeleteFunc(results, func(old checkpoint.Result) bool { return old.Task == r.Task })
 		}
-		results, large = append(results, later...), append(large, more...)
+		results, large = append(results, later.results...), append(large, later.largeResults...)
 	}
 	return results, t.fetch(ctx, s.root, large)
 }
 
-// laterResults returns results of the tasks of the checkpoint seq that were stored with the boundary after it. When that is
-// lost they are too: then the tasks run again, as they do whenever a thread is continued from a checkpoint that isn't its newest.
-func (t *txn) laterResults(ctx context.Context, s *space, seq int64) ([]checkpoint.Result, []largeData, error) {
+// after returns the row after the checkpoint seq, which holds results of its tasks. When that is lost they are too: then the
+// tasks run again, as they do whenever a thread is continued from a checkpoint that isn't its newest.
+func (t *txn) after(ctx context.Context, s *space, seq int64) (*boundary, error) {
 	var row boundaryRow
 	err := row.scan(t.row(ctx, "boundary", s.at(seq+1)))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil, nil
+		return nil, nil //nolint:nilnil // no row is an answer
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	b, err := row.decode(s)
-	if err != nil || b.ParentSeq != seq {
-		return nil, nil, nil //nolint:nilerr // what is damaged is that boundary, not this one
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // what is damaged is that boundary, not this one
 	}
-	return b.results, b.largeResults, nil
+	return b, nil
 }
 
 func decodeResult(s *space, seq int64, task string, sealed []byte) (r checkpoint.Result, large []largeData, err error) {

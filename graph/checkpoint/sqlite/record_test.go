@@ -187,7 +187,8 @@ func genBoundary(t *rapid.T) *boundary {
 	b.Step = rapid.Int().Draw(t, "step")
 	b.Source = checkpoint.Source(rapid.SampledFrom([]string{"input", "loop", "update", "fork", "other"}).Draw(t, "source"))
 	b.Time, b.Bytes = genTime(t), rapid.Int64().Draw(t, "bytes")
-	b.Nodes, b.Next = several(t, genName), several(t, genName)
+	b.Nodes, b.Next, b.Ran = several(t, genName), several(t, genName), several(t, genName)
+	b.Above = rapid.Int64().Draw(t, "above")
 	b.Channels = rapid.MapOf(names, rapid.Int64Range(0, b.Seq)).Draw(t, "channels")
 	b.Tasks, b.Waiting = several(t, genTask), several(t, genTask)
 	if joins := rapid.MapOf(names, rapid.SliceOfN(names, 1, 3)).Draw(t, "joins"); len(joins) > 0 {

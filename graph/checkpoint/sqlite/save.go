@@ -24,10 +24,8 @@ func (s *Saver) Save(ctx context.Context, boundaries ...checkpoint.Boundary) err
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range boundaries {
-		s.shapes[boundaries[i].Checkpoint.Shape] = true
+		s.addShape(boundaries[i].Checkpoint.Shape, boundaries[i].ShapeText)
 	}
 	return nil
 }
@@ -119,10 +117,7 @@ func (t *txn) putThread(ctx context.Context, o *owned, s *space, grown int64, la
 }
 
 func (t *txn) putShape(ctx context.Context, id, text string) error {
-	t.s.mu.Lock()
-	known := t.s.shapes[id]
-	t.s.mu.Unlock()
-	if known {
+	if _, stored := t.s.shape(id); stored {
 		return nil
 	}
 	_, err := t.exec(ctx, "put_shape", id, text, shapeSum(id, text))

@@ -66,7 +66,7 @@ type Saver struct {
 
 	mu     sync.Mutex
 	closed bool
-	shapes map[string]bool // known to be stored
+	shapes map[string]string // texts that are known to be stored, by ID
 }
 
 // Sentinels for [errors.Is] that tell failures of the file apart.
@@ -83,6 +83,7 @@ var (
 	_ checkpoint.ThreadLister = (*Saver)(nil)
 	_ checkpoint.Pruner       = (*Saver)(nil)
 	_ checkpoint.Copier       = (*Saver)(nil)
+	_ checkpoint.Historian    = (*Saver)(nil)
 	_ checkpoint.EffectLog    = (*Saver)(nil)
 	_ checkpoint.Leaser       = (*Saver)(nil)
 )
@@ -102,7 +103,7 @@ func Open(ctx context.Context, path string, opts Options) (*Saver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening checkpoints: %w", err)
 	}
-	s := &Saver{db: db, clock: opts.Clock, reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}, shapes: map[string]bool{}}
+	s := &Saver{db: db, clock: opts.Clock, reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}, shapes: map[string]string{}}
 	if err := s.prepare(ctx); err != nil {
 		_ = s.Close()
 		if strings.Contains(err.Error(), "no such table") {
@@ -163,6 +164,24 @@ func (s *Saver) open() error {
 		return fmt.Errorf("using database %q: %w", s.db.Path(), checkpoint.ErrClosed)
 	}
 	return nil
+}
+
+func (s *Saver) shape(id string) (text string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, ok = s.shapes[id]
+	return text, ok
+}
+
+// addShape remembers a stored shape. A program has few graphs; a file that was used by many versions of it may have more.
+func (s *Saver) addShape(id, text string) {
+	const most = 100
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.shapes) >= most {
+		clear(s.shapes)
+	}
+	s.shapes[id] = text
 }
 
 // tx runs fn with the write lock held; doing says what for.

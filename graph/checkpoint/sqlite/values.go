@@ -13,16 +13,27 @@ import (
 // newest row to the oldest, each row once for all channels.
 type walk struct {
 	s      *space
-	wanted map[int64][]*chain // by the seq of the row that has the next part
-	chains []*chain
+	wanted map[int64][]want // by the seq of the row that has the part
+	known  map[valueAt]*part
 	large  []largeData
 	room   []byte // for values that are copied from rows
 }
 
-// chain is a channel's value.
-type chain struct {
+type valueAt struct {
 	channel string
-	parts   []*[]byte // newest first
+	seq     int64
+}
+
+// part is what one row holds of a channel's value.
+type part struct {
+	data   []byte
+	before *part
+}
+
+// want is a part that is looked for, and where it belongs.
+type want struct {
+	channel string
+	into    **part
 }
 
 // nearby is how many rows that nobody wants are read over rather than looking for the next one.
@@ -30,15 +41,16 @@ const nearby = 32
 
 var errFarAway = errors.New("the next wanted row is far away")
 
-// values returns the parts of the value of each of b's channels.
-func (t *txn) values(ctx context.Context, s *space, b *boundary) (map[string][][]byte, error) {
-	w := walk{s: s, wanted: map[int64][]*chain{}}
-	for name, seq := range b.Channels {
-		c := &chain{channel: name}
-		w.chains = append(w.chains, c)
-		w.wanted[seq] = append(w.wanted[seq], c)
+// values returns the parts of the value of each of b's channels. With known, parts that it has are not read again, and those
+// that are read become part of it.
+func (t *txn) values(ctx context.Context, s *space, b *boundary, known map[valueAt]*part) (map[string][][]byte, error) {
+	w := walk{s: s, wanted: map[int64][]want{}, known: known}
+	last := make(map[string]**part, len(b.Channels))
+	for channel, seq := range b.Channels {
+		last[channel] = new(*part)
+		w.want(channel, seq, last[channel])
 	}
-	if err := w.take(b, nil); err != nil {
+	if err := w.take(b, false); err != nil {
 		return nil, err
 	}
 	for len(w.wanted) > 0 {
@@ -49,15 +61,25 @@ func (t *txn) values(ctx context.Context, s *space, b *boundary) (map[string][][
 	if err := t.fetch(ctx, s.root, w.large); err != nil {
 		return nil, err
 	}
-	values := make(map[string][][]byte, len(w.chains))
-	for _, c := range w.chains {
-		parts := make([][]byte, len(c.parts))
-		for i, p := range c.parts {
-			parts[len(parts)-1-i] = *p
-		}
-		values[c.channel] = parts
+	values := make(map[string][][]byte, len(last))
+	for channel, p := range last {
+		values[channel] = (*p).list()
 	}
 	return values, nil
+}
+
+// list returns the data of p and of what it continues, the beginning first.
+func (p *part) list() [][]byte {
+	n := 0
+	for q := p; q != nil; q = q.before {
+		n++
+	}
+	all := make([][]byte, n)
+	for q := p; q != nil; q = q.before {
+		n--
+		all[n] = q.data
+	}
+	return all
 }
 
 // descend reads wanted rows until the next one is far away or none is wanted.
@@ -75,7 +97,7 @@ func (t *txn) descend(ctx context.Context, w *walk) error {
 		if err != nil {
 			return fmt.Errorf("the values of sequence number %d: %w", seq, err)
 		}
-		if err := w.take(b, w.keep); err != nil {
+		if err := w.take(b, true); err != nil {
 			return err
 		}
 		next = w.next()
@@ -95,6 +117,15 @@ func (t *txn) descend(ctx context.Context, w *walk) error {
 	return nil
 }
 
+// want asks for the part of a channel's value in the row seq.
+func (w *walk) want(channel string, seq int64, into **part) {
+	if p := w.known[valueAt{channel, seq}]; p != nil {
+		*into = p
+		return
+	}
+	w.wanted[seq] = append(w.wanted[seq], want{channel, into})
+}
+
 // next returns the highest seq that is wanted, 0 when there is none.
 func (w *walk) next() (seq int64) {
 	for s := range w.wanted {
@@ -103,45 +134,51 @@ func (w *walk) next() (seq int64) {
 	return seq
 }
 
-// take takes the values of b that are wanted, and calls keep for each.
-func (w *walk) take(b *boundary, keep func(*boundary, *[]byte)) error {
-	chains := w.wanted[b.Seq]
+// take takes the values of b that are wanted. Those of a borrowed b get memory of their own.
+func (w *walk) take(b *boundary, borrowed bool) error {
+	wants := w.wanted[b.Seq]
 	delete(w.wanted, b.Seq)
-	for _, c := range chains {
-		i := slices.IndexFunc(b.values, func(v checkpoint.Value) bool { return v.Channel == c.channel })
+	for _, want := range wants {
+		i := slices.IndexFunc(b.values, func(v checkpoint.Value) bool { return v.Channel == want.channel })
 		if i < 0 {
-			w.wanted[b.Seq] = []*chain{c}
-			return w.missing(b.Seq)
+			return missing(b.Seq, want.channel)
 		}
 		v := &b.values[i]
-		if keep != nil {
-			keep(b, &v.Data)
+		p := &part{data: v.Data}
+		if borrowed {
+			w.keep(b, v, p)
 		}
-		c.parts = append(c.parts, &v.Data)
+		*want.into = p
+		if w.known != nil {
+			w.known[valueAt{want.channel, b.Seq}] = p
+		}
 		if v.Delta && v.Prev != 0 {
 			if v.Prev >= b.Seq || v.Prev < 0 {
-				return fmt.Errorf("the value of channel %q continues a later one", c.channel)
+				return fmt.Errorf("the value of channel %q continues a later one", v.Channel)
 			}
-			w.wanted[v.Prev] = append(w.wanted[v.Prev], c)
+			w.want(want.channel, v.Prev, &p.before)
 		}
 	}
 	return nil
 }
 
 // keep gives a value memory of its own, or remembers to fetch it.
-func (w *walk) keep(b *boundary, data *[]byte) {
-	if l, ok := largeOf(b.large, data); ok {
+func (w *walk) keep(b *boundary, v *checkpoint.Value, p *part) {
+	if l, ok := largeOf(b.large, &v.Data); ok {
+		l.data = &p.data
 		w.large = append(w.large, l)
 		return
 	}
-	if cap(w.room)-len(w.room) < len(*data) {
-		w.room = make([]byte, 0, max(512, len(*data), min(2*cap(w.room), 64<<10)))
+	if cap(w.room)-len(w.room) < len(v.Data) {
+		w.room = make([]byte, 0, max(512, len(v.Data), min(2*cap(w.room), 64<<10)))
 	}
 	from := len(w.room)
-	w.room = append(w.room, *data...)
-	*data = w.room[from:len(w.room):len(w.room)]
+	w.room = append(w.room, v.Data...)
+	p.data = w.room[from:len(w.room):len(w.room)]
 }
 
-func (w *walk) missing(seq int64) error {
-	return fmt.Errorf("the value that sequence number %d wrote to channel %q is missing", seq, w.wanted[seq][0].channel)
+func (w *walk) missing(seq int64) error { return missing(seq, w.wanted[seq][0].channel) }
+
+func missing(seq int64, channel string) error {
+	return fmt.Errorf("the value that sequence number %d wrote to channel %q is missing", seq, channel)
 }
