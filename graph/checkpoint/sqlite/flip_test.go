@@ -216,12 +216,7 @@ func (f *flipsTest) checkOthers(t *testing.T) {
 			}
 			continue
 		}
-		got.ShapeText = ""
-		want := *f.want[id]
-		if len(got.Results) == 0 && f.table == "boundaries" { // lost with the boundary after it
-			want.Results = nil
-		}
-		require.True(t, reflect.DeepEqual(&want, got), "%s; %s", id, f.what)
+		f.same(t, id, got)
 	}
 	got, err := f.s.Load(t.Context(), checkpoint.Ref{Thread: "t", Namespace: "sub"})
 	if err != nil {
@@ -229,6 +224,17 @@ func (f *flipsTest) checkOthers(t *testing.T) {
 		return
 	}
 	require.Equal(t, f.sub, got, f.what)
+}
+
+// same requires that a checkpoint is what it was.
+func (f *flipsTest) same(t *testing.T, id string, got *checkpoint.Saved) {
+	t.Helper()
+	got.ShapeText = ""
+	want := *f.want[id]
+	if len(got.Results) == 0 && f.table == "boundaries" { // lost with the boundary after it
+		want.Results = nil
+	}
+	require.True(t, reflect.DeepEqual(&want, got), "%s; %s", id, f.what)
 }
 
 func (f *flipsTest) checkLists(t *testing.T) {
@@ -244,6 +250,13 @@ func (f *flipsTest) checkLists(t *testing.T) {
 	}
 	if f.errors[f.what] == 0 {
 		require.Equal(t, 3, n, f.what)
+	}
+	for saved, err := range f.s.History(t.Context(), checkpoint.Query{Thread: "t"}) {
+		if err != nil {
+			f.notice(t, err)
+			continue
+		}
+		f.same(t, saved.ID, saved)
 	}
 	infos, err := f.s.Threads(t.Context(), checkpoint.ThreadQuery{})
 	require.NoError(t, err)

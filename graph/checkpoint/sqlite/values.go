@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
@@ -15,6 +16,7 @@ type walk struct {
 	s      *space
 	wanted map[int64][]want // by the seq of the row that has the part
 	known  map[valueAt]*part
+	found  map[valueAt]*part // that become known when all is found
 	large  []largeData
 	room   []byte // for values that are copied from rows
 }
@@ -45,6 +47,9 @@ var errFarAway = errors.New("the next wanted row is far away")
 // that are read become part of it.
 func (t *txn) values(ctx context.Context, s *space, b *boundary, known map[valueAt]*part) (map[string][][]byte, error) {
 	w := walk{s: s, wanted: map[int64][]want{}, known: known}
+	if known != nil {
+		w.found = map[valueAt]*part{}
+	}
 	last := make(map[string]**part, len(b.Channels))
 	for channel, seq := range b.Channels {
 		last[channel] = new(*part)
@@ -61,6 +66,7 @@ func (t *txn) values(ctx context.Context, s *space, b *boundary, known map[value
 	if err := t.fetch(ctx, s.root, w.large); err != nil {
 		return nil, err
 	}
+	maps.Copy(known, w.found)
 	values := make(map[string][][]byte, len(last))
 	for channel, p := range last {
 		values[channel] = (*p).list()
@@ -149,8 +155,8 @@ func (w *walk) take(b *boundary, borrowed bool) error {
 			w.keep(b, v, p)
 		}
 		*want.into = p
-		if w.known != nil {
-			w.known[valueAt{want.channel, b.Seq}] = p
+		if w.found != nil {
+			w.found[valueAt{want.channel, b.Seq}] = p
 		}
 		if v.Delta && v.Prev != 0 {
 			if v.Prev >= b.Seq || v.Prev < 0 {
