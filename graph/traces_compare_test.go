@@ -35,9 +35,9 @@ func (p *tracePass) compare() []string {
 		if len(lines) > 0 && len(retried.spaces) > 0 {
 			lines = retried.without(p, by).compareBy(by)
 		}
-		if len(lines) > 0 && p.limit > 0 {
+		if len(lines) > 0 && p.doubtful > 0 {
 			until := *p
-			until.results, until.stored = p.results[:p.limit-1], nil
+			until.results, until.stored = p.results[:p.doubtful-1], nil
 			lines = until.compareBy(by)
 		}
 		if len(lines) == 0 {

@@ -149,7 +149,7 @@ func (p *tracePass) exactLimit(ctx context.Context, op *traceOp) error {
 	switch {
 	case err != nil:
 		return err
-	case len(s.Next) > 0 && p.limit == 0:
+	case len(s.Next) > 0 && p.doubtful == 0:
 		return fmt.Errorf("the run ended with %v due", s.Next)
 	}
 	return graph.ErrRecursionLimit

@@ -40,6 +40,16 @@ func (op *traceOp) limitedBelow(g *traceGraph) bool {
 	return inner && e["kind"] == "recursion_limit"
 }
 
+// answersNothing reports whether an operation has an answer while no question is open. LangGraph gives it to one that is asked
+// later, but not to any.
+func (p *tracePass) answersNothing(ctx context.Context, op *traceOp) bool {
+	if op.Resume == nil || p.saver == nil {
+		return false
+	}
+	s, err := p.root.compiled.State(ctx, op.Thread)
+	return err == nil && len(s.Questions()) == 0
+}
+
 // hasScope reports whether g or a graph inside it has the scope as a subgraph.
 func (g *traceGraph) hasScope(scope string) bool {
 	for i := range g.Nodes {

@@ -26,7 +26,7 @@ type tracePass struct {
 	at       int // index of the operation
 	mistakes []traceMistake
 	spare    map[rawQuestion]bool // questions that LangGraph didn't ask, because it had an answer already
-	limit    int                  // one more than the first operation in which a subgraph may have hit the limit, 0: none
+	doubtful int                  // one more than the first operation that may not be bridged as LangGraph does it, 0: none
 	answered map[string]bool      // tasks with a subgraph without checkpoints that has got an answer
 	asked    map[rawQuestion]int  // one more than the last operation that ended with the question
 	results  []*traceResult

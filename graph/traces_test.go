@@ -19,13 +19,17 @@ import (
 // differences are described in testdata/langgraph/differences.md.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("TRACES_DIR")
-	if dir == "" {
-		dir = filepath.Join("testdata", "langgraph")
+	dirs := []string{filepath.Join("testdata", "langgraph"), filepath.Join("testdata", "langgraph_more")}
+	if dir := os.Getenv("TRACES_DIR"); dir != "" {
+		dirs = []string{dir}
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "no scenarios in %s", dir)
+	var files []string
+	for _, dir := range dirs {
+		here, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		require.NoError(t, err)
+		require.NotEmpty(t, here, "no scenarios in %s", dir)
+		files = append(files, here...)
+	}
 	for _, path := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
 			t.Parallel()
@@ -106,12 +110,12 @@ func (p *tracePass) all(t *testing.T) {
 	t.Helper()
 	for i := range p.file.Ops {
 		op := &p.file.Ops[i]
-		lost, limited := p.losesAnswers(t.Context(), op), p.limit == 0 && op.limitedBelow(&p.file.Graph)
-		if lost || limited {
+		lost, doubtful := p.losesAnswers(t.Context(), op), p.doubtful == 0 && (op.limitedBelow(&p.file.Graph) || p.answersNothing(t.Context(), op))
+		if lost || doubtful {
 			p.requirePrefix(t, p.file)
 		}
-		if limited {
-			p.limit = i + 1
+		if doubtful {
+			p.doubtful = i + 1
 		}
 		r := p.one(t.Context(), t, i)
 		if r.cut {
