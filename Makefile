@@ -11,10 +11,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 export BACKEND
 
-.PHONY: help run build test lint bench llama model models clean go
+.PHONY: help run build test lint bench bench-graph llama model models clean go
 
 help: ## show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  variables: GOAL='…' (of run), WORKSPACE=DIR, MODEL=FILE, BACKEND=cpu|cuda|metal|vulkan, LLAMA_CPP_SRC=DIR"
 
@@ -32,9 +32,12 @@ test: go llama models ## run all tests, those with real models too
 lint: go llama ## check format, vet, static analysis and scripts
 	@bash scripts/lint.sh
 
-bench: build model ## measure decode speed beside llama.cpp's own, and the overhead of graph and checkpoints
+bench: build model ## measure decode speed beside llama.cpp's own, and the graph library beside LangGraph
 	@LLAMA_BENCH=1 bash scripts/llama.sh
 	@MODEL='$(MODEL)' bash scripts/bench.sh
+
+bench-graph: go ## measure the graph library beside LangGraph (needs Python; installs LangGraph in build)
+	@bash scripts/bench_graph.sh
 
 llama: ## fetch and build llama.cpp
 	@bash scripts/llama.sh

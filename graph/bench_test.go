@@ -162,6 +162,23 @@ func BenchmarkBoundary(b *testing.B) {
 	}
 }
 
+// BenchmarkDisk measures what a boundary with synchronous=FULL can't take less than: writing the pages that changed and syncing.
+func BenchmarkDisk(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "log"))
+	require.NoError(b, err)
+	defer func() { require.NoError(b, f.Close()) }()
+	pages := make([]byte, 3*2072)
+	var times []time.Duration
+	for range 200 * b.N {
+		start := time.Now()
+		_, err := f.Write(pages)
+		require.NoError(b, err)
+		require.NoError(b, f.Sync())
+		times = append(times, time.Since(start))
+	}
+	reportTimes(b, times)
+}
+
 func openFile(b testing.TB, path string, level sqlite.Synchronous) *sqlite.Saver {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), path, sqlite.Options{Synchronous: level})

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures on this machine, in one run: decode and prefill of the engine beside llama.cpp's own benchmark for the same
-# model and threads, and the overhead of a graph step and of a checkpoint boundary. Run it on an idle machine.
+# model and threads, and the graph library beside LangGraph. Run it on an idle machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -21,5 +21,4 @@ for _ in $(seq "$rounds"); do
 done
 python3 scripts/bench_ratio.py "$out/llama.txt" "$out/engine.txt"
 
-say "graph step and checkpoint boundary"
-CGO_ENABLED=0 go test ./graph/... -run '^$' -bench 'Superstep|Boundary' -benchmem
+bash scripts/bench_graph.sh
