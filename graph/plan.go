@@ -51,6 +51,7 @@ func (b *Builder) topology(g *Graph) *topology {
 type dueTask struct {
 	node    string
 	send    bool
+	joined  bool // a join is complete
 	private Update
 }
 
@@ -75,7 +76,7 @@ type agenda struct {
 func (t *topology) plan(done []finishedTask, before agenda) agenda {
 	joins := before.joins
 	var sends []dueTask
-	var pulled []string
+	var pulled, joined []string
 	for _, f := range done {
 		for _, n := range f.targets {
 			if n.send {
@@ -91,20 +92,20 @@ func (t *topology) plan(done []finishedTask, before agenda) agenda {
 		for _, i := range t.joinsOf[f.node] {
 			var complete bool
 			if joins, complete = t.arrive(joins, i, f.node); complete {
-				pulled = append(pulled, t.joins[i].to)
+				joined = append(joined, t.joins[i].to)
 			}
 		}
 	}
 
 	next := agenda{due: sends, joins: joins}
 	held := slices.Clone(before.waiting)
-	for _, n := range sortedSet(pulled) {
+	for _, n := range sortedSet(append(pulled, joined...)) {
 		switch {
 		case n == End:
 		case t.deferred[n]:
 			held = append(held, n)
 		default:
-			next.due = append(next.due, dueTask{node: n})
+			next.due = append(next.due, dueTask{node: n, joined: slices.Contains(joined, n)})
 		}
 	}
 	held = sortedSet(held)

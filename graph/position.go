@@ -84,7 +84,7 @@ func (p *position) checkpoint(shape string) (checkpoint.Checkpoint, error) {
 		if err != nil {
 			return cp, err
 		}
-		cp.Tasks = append(cp.Tasks, checkpoint.Task{ID: p.tasks[i].id, Node: d.node, Send: d.send, Private: private})
+		cp.Tasks = append(cp.Tasks, checkpoint.Task{ID: p.tasks[i].id, Node: d.node, Send: d.send, Joined: d.joined, Private: private})
 	}
 	for _, n := range p.agenda.waiting {
 		cp.Waiting = append(cp.Waiting, checkpoint.Task{Node: n})
@@ -148,7 +148,7 @@ func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position,
 		if err != nil {
 			return p, err
 		}
-		d := dueTask{node: t.Node, send: t.Send, private: private}
+		d := dueTask{node: t.Node, send: t.Send, joined: t.Joined, private: private}
 		p.agenda.due = append(p.agenda.due, d)
 		p.tasks = append(p.tasks, g.newTask(t.ID, d))
 	}

@@ -77,6 +77,9 @@ type Task struct {
 	ID   string `json:"id"`
 	Node string `json:"node"`
 
+	// Joined marks a task that is due because a join is complete. It stays due through edits.
+	Joined bool `json:"joined,omitempty"`
+
 	// Send marks a task with a private input, which then is all the state it sees.
 	Send    bool    `json:"send,omitempty"`
 	Private []Write `json:"private,omitempty"`

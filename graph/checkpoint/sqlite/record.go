@@ -137,7 +137,7 @@ func (c *coder) joins(joins *map[string][]string) {
 func (c *coder) task(t *checkpoint.Task) {
 	c.id(&t.ID)
 	c.name(&t.Node)
-	c.bools(&t.Send)
+	c.bools(&t.Send, &t.Joined)
 	list(c, &t.Private, c.write)
 }
 
