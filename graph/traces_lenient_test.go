@@ -31,6 +31,18 @@ func (p *tracePass) losesAnswers(ctx context.Context, op *traceOp) bool {
 	return lost
 }
 
+// isDoubtful reports whether the operation may end in a way that can't be bridged.
+func (p *tracePass) isDoubtful(ctx context.Context, op *traceOp) bool {
+	return op.limitedBelow(&p.file.Graph) || p.answersNothing(ctx, op) || p.asksDeferred(op)
+}
+
+// asksDeferred reports whether a command asks for a deferred node: LangGraph doesn't run it when nothing else runs before.
+func (p *tracePass) asksDeferred(op *traceOp) bool {
+	return slices.ContainsFunc(traceEnv{}.targets(op.Goto), func(t traceTarget) bool {
+		return slices.ContainsFunc(p.file.Graph.Nodes, func(n traceNode) bool { return n.Defer && n.Name == t.node })
+	})
+}
+
 // limitedBelow reports whether a subgraph may have hit the limit of supersteps. It has one of its own, which LangGraph counts as for
 // a run from input while the run is continued, or the other way round: no limit of the run does the same for both.
 func (op *traceOp) limitedBelow(g *traceGraph) bool {

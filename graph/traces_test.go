@@ -110,7 +110,7 @@ func (p *tracePass) all(t *testing.T) {
 	t.Helper()
 	for i := range p.file.Ops {
 		op := &p.file.Ops[i]
-		lost, doubtful := p.losesAnswers(t.Context(), op), p.doubtful == 0 && (op.limitedBelow(&p.file.Graph) || p.answersNothing(t.Context(), op))
+		lost, doubtful := p.losesAnswers(t.Context(), op), p.doubtful == 0 && p.isDoubtful(t.Context(), op)
 		if lost || doubtful {
 			p.requirePrefix(t, p.file)
 		}
