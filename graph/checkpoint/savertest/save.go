@@ -24,11 +24,11 @@ func full(thread string) checkpoint.Boundary {
 	cp.Joins = map[string][]string{"a+b→c": {"a"}}
 	cp.Ran = []string{"ran"}
 	cp.Tasks = []checkpoint.Task{
-		{ID: "1", Node: "w", Send: true, Private: []checkpoint.Write{{Channel: "x", Op: "set", Data: []byte(`{"a":"<&>"}`)}}},
+		{ID: "1", Node: "w", Send: true, Joined: true, Private: []checkpoint.Write{{Channel: "x", Op: "set", Data: []byte(`{"a":"<&>"}`)}}},
 		{ID: "2", Node: "w", Send: true, Private: []checkpoint.Write{{Channel: "x", Op: "set", Data: big}, {Channel: "y", Op: "add", Data: []byte{0, 255, '"', '\n'}}}},
 		{ID: "3", Node: "plain"},
 	}
-	cp.Waiting = []checkpoint.Task{{ID: "0", Node: "last", Send: true, Private: cp.Tasks[0].Private}, {Node: "later"}}
+	cp.Waiting = []checkpoint.Task{{ID: "0", Node: "last", Send: true, Joined: true, Private: cp.Tasks[0].Private}, {Node: "later"}}
 	cp.Next = []string{"w", "w", "plain"}
 	cp.Channels = map[string]int64{"v": 2, "big": 2}
 	b.Values = []checkpoint.Value{{Channel: "v", Data: []byte("value")}, {Channel: "big", Data: big}}

@@ -170,7 +170,7 @@ func TestFlippedFileBytes(t *testing.T) {
 	original, err := os.ReadFile(path)
 	require.NoError(t, err)
 
-	stride := 101
+	stride := 151
 	if testing.Short() {
 		stride = 1999
 	}

@@ -66,7 +66,7 @@ func flips(v any) (out []any) {
 			out = append(out, string(b.([]byte)))
 		}
 	case []byte:
-		stride := 1 + len(v)/200
+		stride := 1 + len(v)/100
 		for at := 0; at < len(v); at += stride {
 			for _, mask := range []byte{0x01, 0x80} {
 				b := bytes.Clone(v)

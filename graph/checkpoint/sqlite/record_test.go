@@ -151,7 +151,7 @@ func genWrite(t *rapid.T) checkpoint.Write {
 }
 
 func genTask(t *rapid.T) checkpoint.Task {
-	return checkpoint.Task{ID: genID(t), Node: genName(t), Send: rapid.Bool().Draw(t, "send"), Private: several(t, genWrite)}
+	return checkpoint.Task{ID: genID(t), Node: genName(t), Send: rapid.Bool().Draw(t, "send"), Joined: rapid.Bool().Draw(t, "joined"), Private: several(t, genWrite)}
 }
 
 func genTime(t *rapid.T) time.Time {
