@@ -68,11 +68,9 @@ func flips(v any) (out []any) {
 	case []byte:
 		stride := 1 + len(v)/100
 		for at := 0; at < len(v); at += stride {
-			for _, mask := range []byte{0x01, 0x80} {
-				b := bytes.Clone(v)
-				b[at] ^= mask
-				out = append(out, b)
-			}
+			b := bytes.Clone(v)
+			b[at] ^= 1 << (at % 8)
+			out = append(out, b)
 		}
 	}
 	return out
