@@ -113,16 +113,17 @@ func (t *txn) settle(ctx context.Context, s *space) error {
 	return err
 }
 
-// decode fills s from its sealed record. Of a damaged one it keeps what it can, for messages.
+// decode fills s from its sealed record. Of a damaged one it keeps what messages say.
 func (s *space) decode(sealed []byte) {
 	record, err := s.ownPlace().open(sealed)
 	if err != nil {
-		record, s.damaged = sealed, fmt.Errorf("the entry of thread %q: %w", s.thread, err)
+		record = sealed
 	}
 	c := coder{buf: record, reading: true}
 	c.space(&s.spaceRecord)
-	if s.damaged == nil && c.err != nil {
-		s.damaged = fmt.Errorf("the entry of thread %q: %w", s.thread, c.err)
+	if err != nil || c.err != nil {
+		s.damaged = fmt.Errorf("the entry of thread %q: %w", s.thread, errSum)
+		s.newest = newest{id: s.newest.id}
 	}
 }
 
