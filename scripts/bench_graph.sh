@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 out=build/bench
 mkdir -p "$out/tmp"
-export TMPDIR=$PWD/$out/tmp # on a disk, which /tmp often isn't
+export TMPDIR=$PWD/$out/tmp # on a disk, which the default often is not
 rounds=${ROUNDS:-3}
 times=${TIMES:-5}
 
