@@ -475,3 +475,27 @@ func TestForkRewindsSubgraphsThatKeepTheirState(t *testing.T) {
 		require.Equal(t, []string{"", ""}, trail.Get(st))
 	})
 }
+
+func TestPruningKeepsWhatASubgraphNeeds(t *testing.T) {
+	t.Parallel()
+	savers(t, func(t *testing.T, s checkpoint.Saver) {
+		var ran runs
+		g := around(t, s, asker(t, graph.Inherit, &ran))
+		pruner := s.(checkpoint.Pruner)
+		_, err := g.Invoke(t.Context(), graph.Update{}, graph.Thread("t"))
+		require.ErrorIs(t, err, graph.ErrInterrupted)
+		snap, err := g.State(t.Context(), "t", graph.WithSubgraphs())
+		require.NoError(t, err)
+		_, err = pruner.Prune(t.Context(), "t", 1)
+		require.NoError(t, err)
+		st, err := g.Invoke(t.Context(), nil, graph.Thread("t"), graph.Resume("Ada"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"first", "before", "hello Ada", "last"}, trail.Get(st))
+		require.Equal(t, 1, ran.count("before"))
+		_, err = pruner.Prune(t.Context(), "t", 1)
+		require.NoError(t, err)
+		for range s.List(t.Context(), checkpoint.Query{Thread: "t", Namespace: strings.Join(snap.Tasks[0].Namespace, "|")}) {
+			t.Fatal("the task is over, and nothing lists it")
+		}
+	})
+}

@@ -11,6 +11,7 @@ package checkpoint
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,7 +29,7 @@ const (
 // Info describes a checkpoint without its state.
 type Info struct {
 	Thread    string `json:"thread"`
-	Namespace string `json:"namespace,omitempty"` // path of the subgraph; empty for the thread's own graph
+	Namespace string `json:"namespace,omitempty"` // path of the subgraph, see [NamespaceTasks]; empty for the thread's own graph
 	ID        string `json:"id"`
 	Parent    string `json:"parent,omitempty"` // ID of the checkpoint this one was computed from
 
@@ -47,6 +48,18 @@ type Info struct {
 	Next   []string  `json:"next,omitempty"`  // nodes due next, in task order
 	Time   time.Time `json:"time"`
 	Bytes  int64     `json:"bytes"` // encoded values, results and private inputs handed over at this boundary
+}
+
+// NamespaceTasks returns the IDs of the tasks that a namespace belongs to, outermost first: its parts are separated by "|",
+// and one that belongs to a task ends with ":" and the task's ID.
+func NamespaceTasks(namespace string) []string {
+	var tasks []string
+	for part := range strings.SplitSeq(namespace, "|") {
+		if _, task, ok := strings.Cut(part, ":"); ok {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }
 
 // Checkpoint is all of a boundary but the channel values.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -441,16 +442,31 @@ func (m *Memory) Prune(_ context.Context, thread string, keep int) (Freed, error
 	var freed Freed
 	before := t.info.Bytes
 	t.info.Bytes = 0
-	for name, space := range t.spaces {
-		drop := max(len(space.checkpoints)-max(keep, 1), 0)
-		freed.Checkpoints += drop
-		for _, c := range space.checkpoints[:drop] {
+	listed := map[string]bool{}
+	for _, name := range slices.SortedFunc(maps.Keys(t.spaces), func(a, b string) int { return len(a) - len(b) }) {
+		space := t.spaces[name]
+		kept := min(max(keep, 1), len(space.checkpoints))
+		if slices.ContainsFunc(NamespaceTasks(name), func(task string) bool { return !listed[task] }) {
+			kept = 0
+		}
+		gone := space.checkpoints[:len(space.checkpoints)-kept]
+		freed.Checkpoints += len(gone)
+		for _, c := range gone {
 			delete(t.ids, c.ID)
 		}
-		space.checkpoints = slices.Clone(space.checkpoints[drop:])
+		space.checkpoints = slices.Clone(space.checkpoints[len(gone):])
 		t.info.Bytes += space.collect()
-		oldest := space.checkpoints[0].Seq
+		oldest := int64(math.MaxInt64)
+		for _, c := range space.checkpoints {
+			oldest = min(oldest, c.Seq)
+			for _, task := range c.Tasks {
+				listed[task.ID] = true
+			}
+		}
 		maps.DeleteFunc(t.effects, func(k EffectKey, e Effect) bool { return k.Namespace == name && e.Seq < oldest })
+		if kept == 0 {
+			delete(t.spaces, name)
+		}
 	}
 	freed.Bytes = before - t.info.Bytes
 	return freed, nil

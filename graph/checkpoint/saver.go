@@ -102,7 +102,8 @@ type Freed struct {
 // thread, and return an error that is [ErrNotFound] for an unknown thread.
 type Pruner interface {
 	// Prune keeps the newest keep checkpoints of each namespace of the thread, at least one, removes the others and
-	// whatever only they used, and gives the space back.
+	// whatever only they used, and gives the space back. A namespace of a task (see [NamespaceTasks]) that no checkpoint lists
+	// any more goes altogether.
 	Prune(ctx context.Context, thread string, keep int) (Freed, error)
 
 	// DeleteThread removes the thread with everything it stored.

@@ -131,3 +131,35 @@ func testDelete(t *testing.T, s checkpoint.Saver) {
 	grow(t, s, "t", 1)
 	require.EqualValues(t, 1, load(t, s, "t", "").LastSeq)
 }
+
+// testPruneSubgraphs: what belongs to a task goes when no checkpoint lists the task any more, at all levels.
+func testPruneSubgraphs(t *testing.T, s checkpoint.Saver) {
+	pruner := optional[checkpoint.Pruner](t, s)
+	put := func(namespace string, seq int64, tasks ...string) {
+		b := boundary("t", seq)
+		b.Checkpoint.Namespace, b.Checkpoint.ID = namespace, fmt.Sprint(namespace, "#", seq)
+		for _, id := range tasks {
+			b.Checkpoint.Tasks = append(b.Checkpoint.Tasks, checkpoint.Task{ID: id, Node: "n"})
+		}
+		save(t, s, b)
+	}
+	put("", 1, "old")
+	put("sub:old", 1, "oldinner")
+	put("sub:old|in:oldinner", 1)
+	put("", 2, "new")
+	put("sub:new", 1, "newfirst")
+	put("sub:new|in:newfirst", 1)
+	put("sub:new", 2, "newlast")
+	put("sub:new|in:newlast", 1)
+	put("sub:new|in:newlast|1", 1)
+	put("own", 1)
+	freed, err := pruner.Prune(t.Context(), "t", 1)
+	require.NoError(t, err)
+	require.Equal(t, 5, freed.Checkpoints)
+	for namespace, want := range map[string]int{
+		"": 1, "sub:old": 0, "sub:old|in:oldinner": 0, "sub:new": 1, "sub:new|in:newfirst": 0, "sub:new|in:newlast": 1, "sub:new|in:newlast|1": 1, "own": 1,
+	} {
+		require.Len(t, infos(t, s, checkpoint.Query{Thread: "t", Namespace: namespace}), want, "namespace %q", namespace)
+	}
+	put("sub:old", 1) // as if it had never been there
+}

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) checkpoint.Saver) {
 		{"Status", testStatus},
 		{"Prune", testPrune},
 		{"PruneKeepsWhatIsUsed", testPruneKeeps},
+		{"PruneSubgraphs", testPruneSubgraphs},
 		{"DeleteThread", testDelete},
 		{"CopyThread", testCopy},
 		{"CopyThreadRefuses", testCopyRefuses},

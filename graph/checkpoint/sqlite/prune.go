@@ -34,9 +34,15 @@ func (t *txn) prune(ctx context.Context, thread string, keep int) (freed checkpo
 	if err != nil {
 		return freed, err
 	}
-	used := map[[hashSize]byte]bool{}
+	slices.SortStableFunc(spaces, func(a, b *space) int { return len(a.namespace) - len(b.namespace) })
+	used, listed := map[[hashSize]byte]bool{}, map[string]bool{}
 	for _, s := range spaces {
-		n, err := t.pruneSpace(ctx, s, keep, used)
+		var n int
+		if slices.ContainsFunc(checkpoint.NamespaceTasks(s.namespace), func(task string) bool { return !listed[task] }) {
+			n, err = t.dropSpace(ctx, s)
+		} else {
+			n, err = t.pruneSpace(ctx, s, keep, used, listed)
+		}
 		if err != nil {
 			return freed, err
 		}
@@ -54,8 +60,8 @@ func (t *txn) prune(ctx context.Context, thread string, keep int) (freed checkpo
 }
 
 // pruneSpace removes all but the newest checkpoints of a namespace, and of the removed ones the values that no other needs.
-// It adds the blobs that are still needed to used.
-func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hashSize]byte]bool) (removed int, err error) {
+// It adds the blobs that are still needed to used, and the tasks that are to listed.
+func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hashSize]byte]bool, listed map[string]bool) (removed int, err error) {
 	oldest, err := t.oldestKept(ctx, s, keep)
 	if err != nil {
 		return 0, err
@@ -69,7 +75,7 @@ func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hash
 	if err := t.blobsOfResults(ctx, s, used); err != nil {
 		return 0, err
 	}
-	p := pruning{s: s, oldest: oldest, needed: map[int64][]string{}, used: used}
+	p := pruning{s: s, oldest: oldest, needed: map[int64][]string{}, used: used, listed: listed}
 	err = t.eachBoundary(ctx, s, maxSeq, p.row)
 	if bad := (*rowError)(nil); errors.As(err, &bad) {
 		return 0, t.damaged(ctx, s, bad.seq, bad.id, bad.err)
@@ -128,6 +134,7 @@ type pruning struct {
 	oldest  int64              // seq of the oldest checkpoint that is kept
 	needed  map[int64][]string // channels whose value in the row seq is needed by a newer one
 	used    map[[hashSize]byte]bool
+	listed  map[string]bool // IDs of the tasks of checkpoints that are kept
 	removed int
 	drop    []int64 // keys
 	rewrite []rewriting
@@ -162,6 +169,9 @@ func (p *pruning) row(row *boundaryRow) error {
 	}
 	for channel, seq := range b.Channels {
 		p.need(seq, channel)
+	}
+	for _, task := range b.Tasks {
+		p.listed[task.ID] = true
 	}
 	p.needBefore(b, channelsOf(b))
 	use(p.used, b.large)

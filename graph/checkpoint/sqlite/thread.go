@@ -98,20 +98,11 @@ func (t *txn) deleteThread(ctx context.Context, thread string) (freed checkpoint
 		return freed, err
 	}
 	for _, s := range spaces {
-		var n int
-		if err := t.row(ctx, "count_boundaries", s.at(0), s.at(maxSeq)).Scan(&n); err != nil {
+		n, err := t.dropSpace(ctx, s)
+		if err != nil {
 			return freed, err
 		}
 		freed.Checkpoints += n
-		if _, err := t.exec(ctx, "drop_boundaries", s.at(0), s.at(maxSeq)); err != nil {
-			return freed, err
-		}
-		if _, err := t.exec(ctx, "drop_results", s.key, int64(math.MaxInt64)); err != nil {
-			return freed, err
-		}
-		if _, err := t.exec(ctx, "drop_space", s.rowKey); err != nil {
-			return freed, err
-		}
 	}
 	if _, err := t.exec(ctx, "drop_blobs", root.key); err != nil {
 		return freed, err
@@ -122,6 +113,24 @@ func (t *txn) deleteThread(ctx context.Context, thread string) (freed checkpoint
 		}
 	}
 	return freed, nil
+}
+
+// dropSpace removes a namespace but for its blobs, and returns the number of its checkpoints.
+func (t *txn) dropSpace(ctx context.Context, s *space) (checkpoints int, err error) {
+	if err := t.row(ctx, "count_boundaries", s.at(0), s.at(maxSeq)).Scan(&checkpoints); err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(ctx, "drop_boundaries", s.at(0), s.at(maxSeq)); err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(ctx, "drop_results", s.key, int64(math.MaxInt64)); err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(ctx, "prune_effects", s.thread, s.namespace, int64(math.MaxInt64)); err != nil {
+		return 0, err
+	}
+	_, err = t.exec(ctx, "drop_space", s.rowKey)
+	return checkpoints, err
 }
 
 // freeThread returns the root space of a thread that nobody owns.
