@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
 
 // losesAnswers reports whether the operation continues a subgraph without checkpoints that has got an answer before: LangGraph has
@@ -33,7 +35,38 @@ func (p *tracePass) losesAnswers(ctx context.Context, op *traceOp) bool {
 
 // isDoubtful reports whether the operation may end in a way that can't be bridged.
 func (p *tracePass) isDoubtful(ctx context.Context, op *traceOp) bool {
-	return op.limitedBelow(&p.file.Graph) || p.answersNothing(ctx, op) || p.asksDeferred(op)
+	return op.limitedBelow(&p.file.Graph) || p.answersNothing(ctx, op) || p.asksDeferred(op) || p.continuesOwn(ctx, op)
+}
+
+// continuesOwn reports whether a run is continued with a node due whose subgraph keeps its state, and has finished or waits for
+// another task, that an edit or a fork has replaced: LangGraph doesn't run it, or continues it for that task.
+func (p *tracePass) continuesOwn(ctx context.Context, op *traceOp) bool {
+	if !op.runs() || !op.command() && string(op.Input) != "null" || p.saver == nil {
+		return false
+	}
+	due, replaced := map[string]bool{}, op.Checkpoint != nil
+	if s, err := p.root.compiled.State(ctx, op.Thread); err == nil {
+		replaced = replaced || s.Checkpoint.Source == checkpoint.SourceUpdate || s.Checkpoint.Source == checkpoint.SourceFork
+		for _, node := range s.Next {
+			due[node] = true
+		}
+	}
+	for _, t := range (traceEnv{}).targets(op.Goto) {
+		due[t.node] = true
+	}
+	for _, q := range p.saver.known() {
+		node, _, _ := strings.Cut(q.Namespace, "|")
+		if q.Thread != op.Thread || node == "" || strings.Contains(q.Namespace, ":") || op.Checkpoint == nil && !due[node] {
+			continue
+		}
+		q.Limit = 1
+		for info, err := range p.saver.List(ctx, q) {
+			if err == nil && (replaced || len(info.Next) == 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // asksDeferred reports whether a command asks for a deferred node: LangGraph doesn't run it when nothing else runs before.

@@ -135,10 +135,18 @@ func (r *traceRecorder) take() (ran, marks []traceEntry) {
 // traceSaver is a saver that tells the recorder of boundaries, and knows the namespaces that were written.
 type traceSaver struct {
 	*sqlite.Saver
-	rec *traceRecorder
+	rec   *traceRecorder
+	names *traceNames
 
 	mu     sync.Mutex
 	spaces []checkpoint.Query
+}
+
+// known returns the namespaces that were written.
+func (s *traceSaver) known() []checkpoint.Query {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.spaces)
 }
 
 func (s *traceSaver) Save(ctx context.Context, boundaries ...checkpoint.Boundary) error {
@@ -148,6 +156,9 @@ func (s *traceSaver) Save(ctx context.Context, boundaries ...checkpoint.Boundary
 		q := checkpoint.Query{Thread: info.Thread, Namespace: info.Namespace}
 		if !slices.Contains(s.spaces, q) {
 			s.spaces = append(s.spaces, q)
+			if q.Namespace != "" {
+				s.names.space(rawSpace{q.Thread, strings.Split(q.Namespace, "|")})
+			}
 		}
 		if info.Namespace == "" {
 			s.rec.endRound()
