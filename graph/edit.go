@@ -17,7 +17,7 @@ const (
 )
 
 // UpdateState edits a thread's state as if node asNode had run now and returned u: channels merge u, and what follows asNode is
-// due, instead of what was due before, but for nodes whose join is complete. Results of tasks that had finished while others of their superstep had not are dropped.
+// due, instead of what was due before, but for deferred nodes and those whose join is complete. Results of tasks that had finished while others of their superstep had not are dropped.
 //
 // An empty asNode means the node that ran last, which must be one; when none has, it means [Start]. With End and no update the
 // tasks that are due are dropped, but what had finished is merged and followed; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
@@ -160,26 +160,18 @@ func (r *run) editAs(next *position, node string, u Update) (changes []channelCh
 	if r.scope.cfg.forward != nil {
 		writes = r.forwarded(false, writes)
 	}
-	next.agenda = r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, r.keptBack(node))
-	next.agenda = r.g.topo.join(next.agenda, agenda{due: r.joined()})
+	next.agenda = r.g.topo.plan([]finishedTask{{node: node, targets: targets}}, r.pos.agenda).with(r.staying(node))
 	next.cells, changes, err = r.g.schema.merge(r.pos.cells, writes, step)
 	return changes, err
 }
 
-// joined returns the due tasks that stay due through an edit: what a join has led to isn't undone by it.
-func (r *run) joined() []dueTask {
-	return slices.DeleteFunc(slices.Clone(r.pos.agenda.due), func(d dueTask) bool { return !d.joined })
-}
-
-// keptBack is the agenda that an edit as node leaves: joins, and deferred nodes, also those that are due.
-func (r *run) keptBack(node string) agenda {
-	kept := agenda{joins: r.pos.agenda.joins, waiting: slices.Clone(r.pos.agenda.waiting)}
-	for _, d := range r.pos.agenda.due {
-		if !d.send && d.node != node && r.g.topo.deferred[d.node] {
-			kept.waiting = append(kept.waiting, d.node)
-		}
-	}
-	return kept
+// staying returns the due tasks that stay due through an edit as node: what a join, or that nothing else was due, has led to
+// isn't undone by it.
+func (r *run) staying(node string) []dueTask {
+	return slices.DeleteFunc(slices.Clone(r.pos.agenda.due), func(d dueTask) bool {
+		deferred := !d.send && d.node != node && r.g.topo.deferred[d.node]
+		return !d.joined && !deferred
+	})
 }
 
 // drop merges the tasks that have finished and drops those that are due.

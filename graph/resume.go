@@ -147,23 +147,40 @@ func (sc *schema) overlay(cells []cell, ws []Write, step int) ([]cell, []channel
 	return next, changes, nil
 }
 
-// join returns an agenda with what is due in a and in added.
+// join returns an agenda with what is due in a and in added, where deferred nodes wait if something else is due.
 func (t *topology) join(a, added agenda) agenda {
+	var now []dueTask
+	held := slices.Concat(a.waiting, added.waiting)
+	for _, d := range added.due {
+		if !d.send && t.deferred[d.node] && len(a.due) > 0 {
+			held = append(held, d.node)
+		} else {
+			now = append(now, d)
+		}
+	}
+	a = a.with(now)
+	a.waiting = slices.DeleteFunc(sortedSet(held), func(n string) bool {
+		return slices.ContainsFunc(a.due, func(d dueTask) bool { return !d.send && d.node == n })
+	})
+	return a
+}
+
+// with returns a with more tasks due, in task order. A node that is due already is so once.
+func (a agenda) with(more []dueTask) agenda {
 	var sent, pulled []dueTask
-	var held []string
-	for _, d := range slices.Concat(a.due, added.due) {
+	for _, d := range slices.Concat(a.due, more) {
+		i := slices.IndexFunc(pulled, func(o dueTask) bool { return o.node == d.node })
 		switch {
 		case d.send:
 			sent = append(sent, d)
-		case t.deferred[d.node] && len(a.due) > 0 && !slices.ContainsFunc(a.due, func(o dueTask) bool { return !o.send && o.node == d.node }):
-			held = append(held, d.node)
-		case !slices.ContainsFunc(pulled, func(o dueTask) bool { return o.node == d.node }):
+		case i >= 0:
+			pulled[i].joined = pulled[i].joined || d.joined
+		default:
 			pulled = append(pulled, d)
 		}
 	}
 	slices.SortFunc(pulled, func(x, y dueTask) int { return cmp.Compare(x.node, y.node) })
 	a.due = append(sent, pulled...)
-	a.waiting = sortedSet(slices.Concat(a.waiting, added.waiting, held))
 	return a
 }
 
