@@ -173,7 +173,9 @@ func (sc *schema) decodeWrites(ws []checkpoint.Write, lenient bool) ([]Write, er
 }
 
 // restore decodes a stored state. With lenient, values of channels the graph doesn't have are dropped.
-func (sc *schema) restore(values map[string][][]byte, lenient bool) ([]cell, error) {
+//
+// decoded is what parts of values were decoded to before, and takes what is decoded now; it may be nil.
+func (sc *schema) restore(values map[string][][]byte, lenient bool, decoded decodedParts) ([]cell, error) {
 	cells := make([]cell, len(sc.channels))
 	for name := range values {
 		if _, ok := sc.index[name]; !ok && !lenient {
@@ -189,8 +191,12 @@ func (sc *schema) restore(values map[string][][]byte, lenient bool) ([]cell, err
 			return nil, &CodecError{Channel: c.Name(), Op: "decoding",
 				Err: fmt.Errorf("it was stored as a list that grew, and the channel is %q now; keep it as one made with Append", c.spec().kind)}
 		}
-		for _, data := range stored {
-			part, err := c.decode(data)
+		for k, data := range stored {
+			parts := decoded
+			if k == 0 { // the others are appended to it
+				parts = nil
+			}
+			part, err := parts.decode(c, data)
 			if err != nil {
 				return nil, err
 			}
@@ -201,4 +207,21 @@ func (sc *schema) restore(values map[string][][]byte, lenient bool) ([]cell, err
 		}
 	}
 	return cells, nil
+}
+
+// decodedParts remembers what parts of values were decoded to, by where their bytes are: the checkpoints of a history share them.
+type decodedParts map[*byte]any
+
+func (d decodedParts) decode(c Channel, data []byte) (any, error) {
+	if d == nil || len(data) == 0 {
+		return c.decode(data)
+	}
+	if v, ok := d[&data[0]]; ok {
+		return v, nil
+	}
+	v, err := c.decode(data)
+	if err == nil {
+		d[&data[0]] = v
+	}
+	return v, err
 }

@@ -211,7 +211,7 @@ func TestStoredStateIsTheState(t *testing.T) {
 				stored[c.Name()] = append(stored[c.Name()], data)
 			}
 		}
-		restored, err := sc.restore(stored, false)
+		restored, err := sc.restore(stored, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,7 +98,7 @@ func (g *Graph) position(saved *checkpoint.Saved, lenient bool) (position, error
 		return position{}, &ShapeError{Graph: g.name, Thread: saved.Thread, Checkpoint: saved.ID,
 			Changes: shapeChanges(saved.ShapeText, g.shapeText)}
 	}
-	p, err := g.decodePosition(saved, lenient)
+	p, err := g.decodePosition(saved, lenient, nil)
 	if err == nil {
 		err = g.checkDue(&p)
 	}
@@ -136,11 +136,11 @@ func (g *Graph) checkTargets(next []Next, by string) error {
 	return nil
 }
 
-func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool) (position, error) {
+func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool, decoded decodedParts) (position, error) {
 	p := position{info: saved.Info, lineage: saved.Run, ran: saved.Ran}
 	p.agenda.joins = maps.Clone(saved.Joins)
 	var err error
-	if p.cells, err = g.schema.restore(saved.Values, lenient); err != nil {
+	if p.cells, err = g.schema.restore(saved.Values, lenient, decoded); err != nil {
 		return p, err
 	}
 	for _, t := range saved.Tasks {

@@ -116,24 +116,43 @@ func (g *Graph) History(ctx context.Context, thread string) iter.Seq2[Snapshot, 
 			return
 		}
 		known := false
-		for info, err := range g.opts.Saver.List(ctx, checkpoint.Query{Thread: thread}) {
+		decoded := decodedParts{}
+		for saved, err := range history(ctx, g.opts.Saver, checkpoint.Query{Thread: thread}) {
 			known = true
-			if err != nil {
-				if !yield(Snapshot{Checkpoint: info}, err) || info.ID == "" {
-					return
+			snap := Snapshot{Checkpoint: saved.Info, Next: saved.Next}
+			if err == nil {
+				var shown Snapshot
+				if shown, err = g.show(saved, false, decoded); err == nil {
+					snap = shown
 				}
-				continue
 			}
-			snap, err := g.snapshot(ctx, g.opts.Saver, checkpoint.Ref{Thread: thread, ID: info.ID}, false)
-			if err != nil {
-				snap = Snapshot{Checkpoint: info, Next: info.Next}
-			}
-			if !yield(snap, err) {
+			if !yield(snap, err) || saved.ID == "" {
 				return
 			}
 		}
 		if !known {
 			yield(Snapshot{}, fmt.Errorf("listing the history of thread %q: %w", thread, ErrUnknownThread))
+		}
+	}
+}
+
+// history yields the checkpoints of a thread, read at once where the saver can.
+func history(ctx context.Context, saver checkpoint.Saver, q checkpoint.Query) iter.Seq2[*checkpoint.Saved, error] {
+	if h, ok := saver.(checkpoint.Historian); ok {
+		return h.History(ctx, q)
+	}
+	return func(yield func(*checkpoint.Saved, error) bool) {
+		for info, err := range saver.List(ctx, q) {
+			saved := &checkpoint.Saved{}
+			if err == nil {
+				saved, err = saver.Load(ctx, checkpoint.Ref{Thread: info.Thread, Namespace: info.Namespace, ID: info.ID})
+			}
+			if err != nil {
+				saved = &checkpoint.Saved{Checkpoint: checkpoint.Checkpoint{Info: info}}
+			}
+			if !yield(saved, err) {
+				return
+			}
 		}
 	}
 }
@@ -146,7 +165,12 @@ func (g *Graph) snapshot(ctx context.Context, saver checkpoint.Saver, ref checkp
 		}
 		return Snapshot{}, err
 	}
-	p, err := g.decodePosition(saved, true)
+	return g.show(saved, merged, nil)
+}
+
+// show returns what a checkpoint holds; decoded is as for restore.
+func (g *Graph) show(saved *checkpoint.Saved, merged bool, decoded decodedParts) (Snapshot, error) {
+	p, err := g.decodePosition(saved, true, decoded)
 	if err == nil {
 		err = g.showCommand(saved, &p)
 	}
