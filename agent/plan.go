@@ -13,6 +13,7 @@ const (
 	StatusDone        Status = "done"
 	StatusFailed      Status = "failed"
 	StatusInterrupted Status = "interrupted"
+	StatusDamaged     Status = "damaged" // in lists: what is stored of the task can't be read
 )
 
 // StepState is where a step of the plan stands.

@@ -54,6 +54,9 @@ func statusOf(info checkpoint.ThreadInfo) Status {
 		return StatusFailed
 	case checkpoint.StatusPending, checkpoint.StatusInterrupted:
 		return StatusInterrupted
+	case checkpoint.StatusDamaged:
+		return StatusDamaged
+	case checkpoint.StatusDone, checkpoint.StatusRunning:
 	}
 	return Status(info.Labels[labelStatus])
 }
