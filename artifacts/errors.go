@@ -97,10 +97,10 @@ type StorageError struct {
 
 func (e *StorageError) Error() string {
 	s := fmt.Sprintf("%s %q: %v", e.Doing, e.Path, e.Err)
-	switch e.kind() {
-	case ErrFull:
+	switch {
+	case errors.Is(e, ErrFull):
 		return s + "; free space on its disk and try again"
-	case ErrNotWritable:
+	case errors.Is(e, ErrNotWritable):
 		return s + "; make the folder and its files readable and writable, or choose another one"
 	}
 	return s

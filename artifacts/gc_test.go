@@ -178,25 +178,91 @@ func TestUseDuringACollection(t *testing.T) {
 			put(t, s, "me", "a", "12345")
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "store")
-			user := openIn(t, dir, Options{})
-			a := put(t, user, "me", "a", "12345")
-			put(t, user, "me", "newer", "x")
-			asked := 0
-			collector := openIn(t, dir, Options{Grace: -1, MaxBytes: 3, Live: func(_ context.Context, _, ref string) (bool, error) {
-				if asked++; ref == a.Ref {
-					use(t, user, a)
+		for limit, opts := range map[string]Options{"size": {MaxBytes: 3}, "age": {MaxAge: time.Minute}} {
+			t.Run(name+"/"+limit, func(t *testing.T) {
+				t.Parallel()
+				clock := newClock()
+				dir := filepath.Join(t.TempDir(), "store")
+				user := openIn(t, dir, Options{Clock: clock.time})
+				a := put(t, user, "me", "a", "12345")
+				put(t, user, "me", "newer", "x")
+				clock.pass(time.Hour)
+				asked := 0
+				opts.Clock, opts.Grace = clock.time, -1
+				opts.Live = func(_ context.Context, _, ref string) (bool, error) {
+					if asked++; ref == a.Ref {
+						use(t, user, a)
+					}
+					return false, nil
 				}
-				return false, nil
-			}})
-			c := collect(t, collector)
-			require.NotContains(t, namesOf(c.Removed), "me/a")
-			requireContent(t, user, a, "12345")
-			require.Positive(t, asked)
-		})
+				c := collect(t, openIn(t, dir, opts))
+				require.Positive(t, asked)
+				if limit == "age" && (strings.Contains(name, "another") || name == "copied") {
+					return // that was no use of this one
+				}
+				require.NotContains(t, namesOf(c.Removed), "me/a")
+				requireContent(t, user, a, "12345")
+			})
+		}
 	}
+}
+
+// onCreate is a file system that does something before it makes a file.
+type onCreate struct {
+	osFiles
+	do func()
+}
+
+func (o onCreate) createTemp(dir, pattern string) (tempFile, error) {
+	o.do()
+	return o.osFiles.createTemp(dir, pattern)
+}
+
+// Room that another process takes before it is used is made again, and the limit holds.
+func TestRoomThatIsTaken(t *testing.T) {
+	t.Parallel()
+	opts := Options{Live: liveOwners("live"), Grace: -1, MaxBytes: 10}
+	s := open(t, opts)
+	other := openIn(t, s.Dir(), opts)
+	put(t, s, "dead", "a", "1234567890")
+	s.files.fs = onCreate{do: func() { put(t, other, "dead", "b", "abcdefghij") }}
+	a := put(t, s, "me", "c", "ABCDE")
+	requireContent(t, s, a, "ABCDE")
+	usage, err := s.Usage(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 5, usage.Bytes)
+
+	s.files.fs = onCreate{do: func() { put(t, other, "live", "b", "abcdefghij") }}
+	_, err = s.Put(t.Context(), "me", Source{Tool: "t"}, []byte("x"))
+	require.ErrorIs(t, err, ErrQuota, "the other one is needed")
+	require.Len(t, contentFiles(t, s), 1)
+}
+
+// Damaged content is made whole also where the limit has become smaller than what is stored: it takes no more room.
+func TestMakingWholeNeedsNoRoom(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	a := put(t, s, "me", "a", "1234567890")
+	require.NoError(t, os.Remove(filepath.Join(s.files.dir, a.SHA256+".bin")))
+	smaller := openIn(t, s.Dir(), Options{MaxBytes: 5})
+	put(t, smaller, "me", "a", "1234567890")
+	requireContent(t, smaller, a, "1234567890")
+}
+
+// An artifact that is removed while it is read is unknown, not damaged.
+func TestRemovedWhileReading(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	during := func() {}
+	s := open(t, Options{Clock: func() time.Time { during(); return clock.time() }})
+	other := openIn(t, s.Dir(), Options{Clock: clock.time})
+	a := put(t, s, "me", "a", "content")
+	during = func() {
+		_, err := other.RemoveOwner(t.Context(), "me")
+		require.NoError(t, err)
+	}
+	_, _, err := s.Content(t.Context(), "me", a.Ref)
+	require.ErrorIs(t, err, ErrUnknown)
 }
 
 // A file that appears while its orphan is being removed is kept.

@@ -37,6 +37,7 @@ func TestSearch(t *testing.T) {
 		}, 3, 0, false},
 		"the first ones":      {text, Query{Text: "ERROR", MaxMatches: 1}, []Match{{1, 6, 5, "first ERROR"}}, 3, 2, false},
 		"as many bytes":       {text, Query{Text: "ERROR", MaxBytes: 30}, []Match{{1, 6, 5, "first ERROR"}, {4, 34, 5, "ERROR fourth ERROR"}}, 3, 1, false},
+		"in order":            {"x a\nx " + strings.Repeat("b", 50) + "\nx c\n", Query{Text: "x", MaxBytes: 20}, []Match{{1, 0, 1, "x a"}}, 3, 2, false},
 		"letter case":         {text, Query{Text: "Error"}, []Match{{1, 6, 5, "first ERROR"}, {2, 27, 5, "second 汉字 error"}, {4, 34, 5, "ERROR fourth ERROR"}, {5, 58, 5, "last ERROR"}}, 4, 0, true},
 		"not there":           {text, Query{Text: "WARN"}, []Match{}, 0, 0, false},
 		"taken literally":     {text, Query{Text: "E.R"}, []Match{}, 0, 0, false},
