@@ -21,14 +21,14 @@ func hashOf(data []byte) [hashSize]byte { return sha256.Sum256(data) }
 func (t *txn) putBlobs(ctx context.Context, root int64, large []largeData) (added int64, err error) {
 	for _, l := range large {
 		var one int
-		err := t.row(ctx, "has_blob", root, l.hash[:]).Scan(&one)
+		err := t.Row(ctx, "has_blob", root, l.hash[:]).Scan(&one)
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return 0, err
 		}
-		if _, err := t.exec(ctx, "put_blob", root, l.hash[:], *l.data); err != nil {
+		if _, err := t.Do(ctx, "put_blob", root, l.hash[:], *l.data); err != nil {
 			return 0, err
 		}
 		added += int64(l.size)
@@ -56,7 +56,7 @@ func largeOf(large []largeData, data *[]byte) (largeData, bool) {
 }
 
 func (t *txn) blob(ctx context.Context, root int64, hash [hashSize]byte) (data []byte, err error) {
-	err = t.row(ctx, "blob", root, hash[:]).Scan(&data)
+	err = t.Row(ctx, "blob", root, hash[:]).Scan(&data)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, fmt.Errorf("value %x is missing", hash[:6])

@@ -50,7 +50,7 @@ func (t *txn) copyThread(ctx context.Context, from, to string) error {
 			return err
 		}
 	}
-	if _, err := t.exec(ctx, "copy_blobs", root.key, rootKey); err != nil {
+	if _, err := t.Do(ctx, "copy_blobs", root.key, rootKey); err != nil {
 		return err
 	}
 	return t.copyEffects(ctx, from, to)
@@ -66,7 +66,7 @@ func (t *txn) vacant(ctx context.Context, root *space) error {
 		return l.Busy()
 	}
 	var effects int // of a run that ended before its first checkpoint
-	if err := t.row(ctx, "count_effects", root.thread).Scan(&effects); err != nil {
+	if err := t.Row(ctx, "count_effects", root.thread).Scan(&effects); err != nil {
 		return err
 	}
 	if root.stored || effects > 0 {
@@ -86,7 +86,7 @@ func (t *txn) copySpace(ctx context.Context, s, c *space) error {
 	const chunk = 256
 	for from, n := s.at(0), chunk; n == chunk; {
 		var rows []boundaryRow
-		err := t.each(ctx, func(r *sql.Rows) error {
+		err := t.Each(ctx, func(r *sql.Rows) error {
 			var row boundaryRow
 			err := row.scan(r)
 			rows = append(rows, row)
@@ -101,7 +101,7 @@ func (t *txn) copySpace(ctx context.Context, s, c *space) error {
 				return t.damaged(ctx, s, row.seq(), readID(row.id), err)
 			}
 			sealed := c.place().boundary(c.root, row.seq(), row.id).seal(record)
-			if _, err := t.exec(ctx, "add_boundary", c.at(row.seq()), c.root, row.id, sealed); err != nil {
+			if _, err := t.Do(ctx, "add_boundary", c.at(row.seq()), c.root, row.id, sealed); err != nil {
 				return err
 			}
 			from = row.key + 1
@@ -118,7 +118,7 @@ func (t *txn) copyResults(ctx context.Context, s, c *space) error {
 		record []byte
 	}
 	var rows []resultRow
-	err := t.each(ctx, func(r *sql.Rows) error {
+	err := t.Each(ctx, func(r *sql.Rows) error {
 		var row resultRow
 		err := r.Scan(&row.seq, &row.task, &row.record)
 		rows = append(rows, row)
@@ -137,7 +137,7 @@ func (t *txn) copyResults(ctx context.Context, s, c *space) error {
 		if r.seq == c.newest.seq {
 			c.newest.pending += pendingSum(sealed)
 		}
-		if _, err := t.exec(ctx, "put_result", c.key, r.seq, r.task, sealed); err != nil {
+		if _, err := t.Do(ctx, "put_result", c.key, r.seq, r.task, sealed); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (t *txn) copyResults(ctx context.Context, s, c *space) error {
 
 func (t *txn) copyEffects(ctx context.Context, from, to string) error {
 	var effects []checkpoint.Effect
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	err := t.Each(ctx, func(rows *sql.Rows) error {
 		r, err := scanEffect(rows)
 		if err == nil && r.err != nil {
 			err = damagedEffect(r.effect.EffectKey, r.err)

@@ -56,10 +56,10 @@ func scanEffect(row scanner) (r effectRow, err error) {
 // effect returns the record of an effect and whether there is one. That there is none is believed only when all effects of the
 // same superstep can be read: a damaged one, which may be any of them, must not happen a second time.
 func (t *txn) effect(ctx context.Context, key checkpoint.EffectKey, seq int64) (checkpoint.Effect, bool, error) {
-	r, err := scanEffect(t.row(ctx, "effect", effectHash(key)))
+	r, err := scanEffect(t.Row(ctx, "effect", effectHash(key)))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		err = t.each(ctx, func(rows *sql.Rows) error {
+		err = t.Each(ctx, func(rows *sql.Rows) error {
 			r, err := scanEffect(rows)
 			return errors.Join(err, r.err)
 		}, "effects_at", key.Thread, seq)
@@ -85,7 +85,7 @@ func (t *txn) putEffect(ctx context.Context, e checkpoint.Effect) error {
 	c := coder{}
 	c.effect(&e)
 	r := effectRow{key: effectHash(e.EffectKey), effect: e}
-	_, err := t.exec(ctx, "put_effect", r.key, e.Thread, e.Namespace, e.Seq, r.place().seal(c.buf))
+	_, err := t.Do(ctx, "put_effect", r.key, e.Thread, e.Namespace, e.Seq, r.place().seal(c.buf))
 	return err
 }
 
@@ -136,7 +136,7 @@ func (s *Saver) AbandonEffect(ctx context.Context, lease string, key checkpoint.
 		if err != nil || !exists || e.Done {
 			return err
 		}
-		_, err = t.exec(ctx, "drop_effect", effectHash(key))
+		_, err = t.Do(ctx, "drop_effect", effectHash(key))
 		return err
 	})
 }

@@ -39,7 +39,7 @@ func decodeLease(thread, token string, sealed []byte) checkpoint.Lease {
 func (t *txn) lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
 	var token string
 	var sealed []byte
-	err := t.row(ctx, "lease", thread).Scan(&token, &sealed)
+	err := t.Row(ctx, "lease", thread).Scan(&token, &sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return checkpoint.Lease{}, nil
 	}
@@ -49,7 +49,7 @@ func (t *txn) lease(ctx context.Context, thread string) (checkpoint.Lease, error
 func (t *txn) putLease(ctx context.Context, l checkpoint.Lease) error {
 	c := coder{}
 	c.lease(&l)
-	_, err := t.exec(ctx, "put_lease", l.Thread, l.Token, leasePlace(l.Thread, l.Token).seal(c.buf))
+	_, err := t.Do(ctx, "put_lease", l.Thread, l.Token, leasePlace(l.Thread, l.Token).seal(c.buf))
 	return err
 }
 
@@ -103,7 +103,7 @@ func (s *Saver) Renew(ctx context.Context, thread, token string, expires time.Ti
 // Release implements [checkpoint.Leaser].
 func (s *Saver) Release(ctx context.Context, thread, token string) error {
 	return s.tx(ctx, "releasing the lease of a thread in", func(t *txn) error {
-		_, err := t.exec(ctx, "drop_lease", thread, token)
+		_, err := t.Do(ctx, "drop_lease", thread, token)
 		return err
 	})
 }

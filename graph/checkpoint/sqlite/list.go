@@ -81,7 +81,7 @@ func (l *lister) page(ctx context.Context, t *txn) error {
 	}
 	n := 0
 	var row boundaryRow
-	err = t.each(ctx, func(rows *sql.Rows) error {
+	err = t.Each(ctx, func(rows *sql.Rows) error {
 		if err := row.scan(rows); err != nil {
 			return err
 		}

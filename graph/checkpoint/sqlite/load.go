@@ -86,7 +86,7 @@ func (t *txn) load(ctx context.Context, ref checkpoint.Ref) (*checkpoint.Saved, 
 		err = t.find(ctx, s, ref.ID, &row)
 	} else if s.damaged != nil {
 		return nil, t.damagedSpace(ctx, s)
-	} else if err = row.scan(t.row(ctx, "boundary", s.at(s.newest.seq))); errors.Is(err, sql.ErrNoRows) {
+	} else if err = row.scan(t.Row(ctx, "boundary", s.at(s.newest.seq))); errors.Is(err, sql.ErrNoRows) {
 		return nil, t.damaged(ctx, s, s.newest.seq, s.newest.id, errors.New("its row is missing"))
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *txn) find(ctx context.Context, s *space, id string, row *boundaryRow) e
 	if s.damaged != nil {
 		return t.findDamaged(ctx, s, id, row)
 	}
-	err := row.scan(t.row(ctx, "boundary_by_id", s.root, storedID(id)))
+	err := row.scan(t.Row(ctx, "boundary_by_id", s.root, storedID(id)))
 	if err == nil && row.key>>32 == s.key {
 		return nil
 	}
@@ -157,7 +157,7 @@ var errFound = errors.New("found")
 // eachBoundary calls fn for every row of s up to seq, from the last to the first. The row is valid during the call.
 func (t *txn) eachBoundary(ctx context.Context, s *space, seq int64, fn func(*boundaryRow) error) error {
 	var row boundaryRow
-	return t.each(ctx, func(rows *sql.Rows) error {
+	return t.Each(ctx, func(rows *sql.Rows) error {
 		if err := row.scanRaw(rows); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (t *txn) eachBoundary(ctx context.Context, s *space, seq int64, fn func(*bo
 
 // last returns the last row of s that has a checkpoint.
 func (t *txn) last(ctx context.Context, s *space) (row boundaryRow, err error) {
-	return row, row.scan(t.row(ctx, "page", s.at(0), s.at(maxSeq), 1))
+	return row, row.scan(t.Row(ctx, "page", s.at(0), s.at(maxSeq), 1))
 }
 
 // damaged returns the error for a checkpoint that can't be read, with the newest before it that can.
@@ -193,7 +193,7 @@ func (t *txn) damagedSpace(ctx context.Context, s *space) error {
 func (t *txn) lastGood(ctx context.Context, s *space, seq int64) (string, error) {
 	for {
 		var row boundaryRow
-		err := row.scan(t.row(ctx, "page", s.at(0), s.at(seq)-1, 1))
+		err := row.scan(t.Row(ctx, "page", s.at(0), s.at(seq)-1, 1))
 		if errors.Is(err, sql.ErrNoRows) {
 			return "", nil
 		} else if err != nil {
@@ -256,7 +256,7 @@ func (t *txn) shapeText(ctx context.Context, id string) (text string, err error)
 		return text, nil
 	}
 	var sum int64
-	err = t.row(ctx, "shape", id).Scan(&text, &sum)
+	err = t.Row(ctx, "shape", id).Scan(&text, &sum)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && sum != shapeSum(id, text) {
 		return "", nil
 	} else if err == nil {
@@ -273,7 +273,7 @@ func (t *txn) results(ctx context.Context, s *space, seq int64, later *boundary)
 	var results []checkpoint.Result
 	var large []largeData
 	var pending int64
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	err := t.Each(ctx, func(rows *sql.Rows) error {
 		var task string
 		var record []byte
 		if err := rows.Scan(&task, &record); err != nil {
@@ -306,7 +306,7 @@ func (t *txn) results(ctx context.Context, s *space, seq int64, later *boundary)
 // tasks run again, as they do whenever a thread is continued from a checkpoint that isn't its newest.
 func (t *txn) after(ctx context.Context, s *space, seq int64) (*boundary, error) {
 	var row boundaryRow
-	err := row.scan(t.row(ctx, "boundary", s.at(seq+1)))
+	err := row.scan(t.Row(ctx, "boundary", s.at(seq+1)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no row is an answer
 	} else if err != nil {

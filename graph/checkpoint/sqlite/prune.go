@@ -66,10 +66,10 @@ func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hash
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, "drop_results", s.key, oldest); err != nil {
+	if _, err := t.Do(ctx, "drop_results", s.key, oldest); err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, "prune_effects", s.thread, s.namespace, oldest); err != nil {
+	if _, err := t.Do(ctx, "prune_effects", s.thread, s.namespace, oldest); err != nil {
 		return 0, err
 	}
 	if err := t.blobsOfResults(ctx, s, used); err != nil {
@@ -83,7 +83,7 @@ func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hash
 		return 0, err
 	}
 	for _, key := range p.drop {
-		if _, err := t.exec(ctx, "drop_boundary", key); err != nil {
+		if _, err := t.Do(ctx, "drop_boundary", key); err != nil {
 			return 0, err
 		}
 	}
@@ -98,7 +98,7 @@ func (t *txn) pruneSpace(ctx context.Context, s *space, keep int, used map[[hash
 // oldestKept returns the seq of the oldest checkpoint that is kept, 0 when all are.
 func (t *txn) oldestKept(ctx context.Context, s *space, keep int) (int64, error) {
 	var key int64
-	err := t.row(ctx, "oldest_kept", s.at(0), s.at(maxSeq), keep-1).Scan(&key)
+	err := t.Row(ctx, "oldest_kept", s.at(0), s.at(maxSeq), keep-1).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -106,7 +106,7 @@ func (t *txn) oldestKept(ctx context.Context, s *space, keep int) (int64, error)
 }
 
 func (t *txn) blobsOfResults(ctx context.Context, s *space, used map[[hashSize]byte]bool) error {
-	return t.each(ctx, func(rows *sql.Rows) error {
+	return t.Each(ctx, func(rows *sql.Rows) error {
 		var seq int64
 		var task string
 		var record []byte
@@ -238,14 +238,14 @@ func (t *txn) rewrite(ctx context.Context, s *space, r rewriting) error {
 	c := coder{}
 	c.boundary(&b)
 	id := storedID(b.ID)
-	_, err := t.exec(ctx, "set_boundary", s.at(b.Seq), id, s.place().boundary(s.root, b.Seq, id).seal(c.buf))
+	_, err := t.Do(ctx, "set_boundary", s.at(b.Seq), id, s.place().boundary(s.root, b.Seq, id).seal(c.buf))
 	return err
 }
 
 // pruneBlobs removes the blobs of a thread that aren't used.
 func (t *txn) pruneBlobs(ctx context.Context, root *space, used map[[hashSize]byte]bool) error {
 	var drop []int64
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	err := t.Each(ctx, func(rows *sql.Rows) error {
 		var key int64
 		var hash []byte
 		if err := rows.Scan(&key, &hash); err != nil {
@@ -260,7 +260,7 @@ func (t *txn) pruneBlobs(ctx context.Context, root *space, used map[[hashSize]by
 		return err
 	}
 	for _, key := range drop {
-		if _, err := t.exec(ctx, "drop_blob", key); err != nil {
+		if _, err := t.Do(ctx, "drop_blob", key); err != nil {
 			return err
 		}
 	}

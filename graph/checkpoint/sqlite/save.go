@@ -120,7 +120,7 @@ func (t *txn) putShape(ctx context.Context, id, text string) error {
 	if _, stored := t.s.shape(id); stored {
 		return nil
 	}
-	_, err := t.exec(ctx, "put_shape", id, text, shapeSum(id, text))
+	_, err := t.Do(ctx, "put_shape", id, text, shapeSum(id, text))
 	return err
 }
 
@@ -148,7 +148,7 @@ func (t *txn) addBoundary(ctx context.Context, s *space, b *boundary) (grown int
 	}
 	id := storedID(b.ID)
 	record := s.place().boundary(s.root, b.Seq, id).seal(c.buf)
-	_, err = t.exec(ctx, "add_boundary", s.at(b.Seq), s.root, id, record)
+	_, err = t.Do(ctx, "add_boundary", s.at(b.Seq), s.root, id, record)
 	return grown + int64(len(record)), err
 }
 
@@ -230,7 +230,7 @@ func (t *txn) putResults(ctx context.Context, s *space, seq int64, results []che
 
 func (t *txn) putResult(ctx context.Context, s *space, seq int64, r *checkpoint.Result) (grown int64, err error) {
 	var old []byte
-	err = t.row(ctx, "result", s.key, seq, r.Task).Scan(&old)
+	err = t.Row(ctx, "result", s.key, seq, r.Task).Scan(&old)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
@@ -244,7 +244,7 @@ func (t *txn) putResult(ctx context.Context, s *space, seq int64, r *checkpoint.
 	if seq == s.newest.seq {
 		s.newest.pending += pendingSum(record) - pendingSum(old)
 	}
-	_, err = t.exec(ctx, "put_result", s.key, seq, r.Task, record)
+	_, err = t.Do(ctx, "put_result", s.key, seq, r.Task, record)
 	return grown + int64(len(record)-len(old)), err
 }
 

@@ -10,9 +10,7 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -59,13 +57,10 @@ const (
 // Errors of the file are [*sqlitedb.Error]: they name it and what to do, and are one of the package's sentinels, such as
 // [ErrLocked].
 type Saver struct {
-	db     *sqlitedb.DB
-	clock  func() time.Time
-	reads  map[string]*sql.Stmt // prepared queries by name, for db.Read
-	writes map[string]*sql.Stmt // and for db.Write
+	db    *sqlitedb.Prepared
+	clock func() time.Time
 
 	mu     sync.Mutex
-	closed bool
 	shapes map[string]string // texts that are known to be stored, by ID
 }
 
@@ -103,68 +98,21 @@ func Open(ctx context.Context, path string, opts Options) (*Saver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening checkpoints: %w", err)
 	}
-	s := &Saver{db: db, clock: opts.Clock, reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}, shapes: map[string]string{}}
-	if err := s.prepare(ctx); err != nil {
-		_ = s.Close()
+	prepared, err := db.Prepare(ctx, queryText, checkpoint.ErrClosed)
+	if err != nil {
 		if strings.Contains(err.Error(), "no such table") {
 			err = fmt.Errorf("it holds something else, or checkpoints of a version that this one can't read; choose another path, or move it away: %w", err)
 		}
-		return nil, db.Err("opening", err)
+		return nil, err
 	}
-	return s, nil
-}
-
-func (s *Saver) prepare(ctx context.Context) error {
-	for name, query := range sqlitedb.Queries(queryText) {
-		if err := prepareIn(ctx, s.db.Write, s.writes, name, query); err != nil {
-			return err
-		}
-		if strings.HasPrefix(query, "SELECT") {
-			if err := prepareIn(ctx, s.db.Read, s.reads, name, query); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func prepareIn(ctx context.Context, pool *sql.DB, stmts map[string]*sql.Stmt, name, query string) error {
-	stmt, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // kept for all calls; Saver.Close closes it
-	if err != nil {
-		return fmt.Errorf("preparing query %q: %w", name, err)
-	}
-	stmts[name] = stmt
-	return nil
+	return &Saver{db: prepared, clock: opts.Clock, shapes: map[string]string{}}, nil
 }
 
 // Path returns the absolute path of the file.
 func (s *Saver) Path() string { return s.db.Path() }
 
 // Close closes the file. Closing it again does nothing; every other use after it is [checkpoint.ErrClosed].
-func (s *Saver) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	var errs []error
-	for _, stmts := range []map[string]*sql.Stmt{s.reads, s.writes} {
-		for _, stmt := range stmts {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(append(errs, s.db.Close())...)
-}
-
-func (s *Saver) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("using database %q: %w", s.db.Path(), checkpoint.ErrClosed)
-	}
-	return nil
-}
+func (s *Saver) Close() error { return s.db.Close() }
 
 func (s *Saver) shape(id string) (text string, ok bool) {
 	s.mu.Lock()
@@ -186,57 +134,18 @@ func (s *Saver) addShape(id, text string) {
 
 // tx runs fn with the write lock held; doing says what for.
 func (s *Saver) tx(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	return s.db.Tx(ctx, doing, func(tx *sql.Tx) error { return fn(&txn{Tx: tx, s: s, stmts: s.writes}) })
+	return s.db.Tx(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx, s}) })
 }
 
 // read runs fn on one state of the database.
 func (s *Saver) read(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	tx, err := s.db.Read.BeginTx(ctx, nil)
-	if err != nil {
-		return s.db.Err(doing, err)
-	}
-	defer tx.Rollback() // nothing was written
-	return s.db.Err(doing, fn(&txn{Tx: tx, s: s, stmts: s.reads}))
+	return s.db.View(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx, s}) })
 }
 
 // txn is a transaction with the saver's queries.
 type txn struct {
-	*sql.Tx
-	s     *Saver
-	stmts map[string]*sql.Stmt
-}
-
-func (t *txn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-func (t *txn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-func (t *txn) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-// each calls fn for every row of a query.
-func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := t.rows(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() // its error is that of Err
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	*sqlitedb.Tx
+	s *Saver
 }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -138,7 +138,7 @@ type owned struct {
 func (t *txn) thread(ctx context.Context, id string) (owned, error) {
 	var o owned
 	var last sql.NullInt64
-	root, err := scanSpace(t.row(ctx, "thread", id), &o.lease, &last)
+	root, err := scanSpace(t.Row(ctx, "thread", id), &o.lease, &last)
 	if err == nil {
 		o.root, o.lastChange = root.named(id, ""), last.Int64
 		return o, t.settle(ctx, root)
@@ -155,12 +155,12 @@ func (t *txn) thread(ctx context.Context, id string) (owned, error) {
 	if o.lease, err = t.leaseToken(ctx, id); err != nil {
 		return o, err
 	}
-	return o, t.row(ctx, "last_change").Scan(&o.lastChange)
+	return o, t.Row(ctx, "last_change").Scan(&o.lastChange)
 }
 
 // space returns the row of a namespace, or nil when there is none.
 func (t *txn) space(ctx context.Context, thread, namespace string) (*space, error) {
-	s, err := scanSpace(t.row(ctx, "space", thread, namespace))
+	s, err := scanSpace(t.Row(ctx, "space", thread, namespace))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t.lost(ctx, thread, namespace)
 	} else if err != nil {
@@ -171,7 +171,7 @@ func (t *txn) space(ctx context.Context, thread, namespace string) (*space, erro
 
 // lost looks for a row whose name was damaged.
 func (t *txn) lost(ctx context.Context, thread, namespace string) (*space, error) {
-	s, err := scanSpace(t.row(ctx, "space_by_hash", spaceHash(thread, namespace)))
+	s, err := scanSpace(t.Row(ctx, "space_by_hash", spaceHash(thread, namespace)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no such space is an answer
 	} else if err != nil {
@@ -220,13 +220,13 @@ func (t *txn) putSpace(ctx context.Context, s *space, ordered bool) error {
 	var err error
 	switch {
 	case !s.stored:
-		_, err = t.exec(ctx, "add_space", s.key, s.root, s.thread, s.namespace, spaceHash(s.thread, s.namespace), s.changed, s.labels, record)
+		_, err = t.Do(ctx, "add_space", s.key, s.root, s.thread, s.namespace, spaceHash(s.thread, s.namespace), s.changed, s.labels, record)
 	case s.damaged != nil:
-		_, err = t.exec(ctx, "mend_space", s.rowKey, s.key, s.root, s.thread, s.namespace, spaceHash(s.thread, s.namespace), s.changed, s.labels, record)
+		_, err = t.Do(ctx, "mend_space", s.rowKey, s.key, s.root, s.thread, s.namespace, spaceHash(s.thread, s.namespace), s.changed, s.labels, record)
 	case ordered:
-		_, err = t.exec(ctx, "set_space_order", s.key, record, s.changed, s.labels)
+		_, err = t.Do(ctx, "set_space_order", s.key, record, s.changed, s.labels)
 	default:
-		_, err = t.exec(ctx, "set_space", s.key, record)
+		_, err = t.Do(ctx, "set_space", s.key, record)
 	}
 	s.stored, s.damaged = true, nil
 	return err
@@ -235,7 +235,7 @@ func (t *txn) putSpace(ctx context.Context, s *space, ordered bool) error {
 // prepare gives a new space its key, and one whose row is damaged what can be told from its boundaries.
 func (t *txn) prepare(ctx context.Context, s *space) error {
 	if !s.stored {
-		if err := t.row(ctx, "next_space").Scan(&s.key); err != nil {
+		if err := t.Row(ctx, "next_space").Scan(&s.key); err != nil {
 			return err
 		}
 		if s.namespace == "" {
@@ -263,7 +263,7 @@ func (t *txn) prepare(ctx context.Context, s *space) error {
 
 // bytesOf returns the bytes that the thread of a root space stores.
 func (t *txn) bytesOf(ctx context.Context, root *space) (bytes int64, err error) {
-	err = t.row(ctx, "bytes_of", root.thread, root.key).Scan(&bytes)
+	err = t.Row(ctx, "bytes_of", root.thread, root.key).Scan(&bytes)
 	return bytes, err
 }
 

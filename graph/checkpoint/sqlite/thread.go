@@ -29,7 +29,7 @@ func (s *Saver) Threads(ctx context.Context, q checkpoint.ThreadQuery) ([]checkp
 	now := s.clock()
 	var infos []checkpoint.ThreadInfo
 	err := s.read(ctx, "listing the threads of", func(t *txn) error {
-		return t.each(ctx, func(rows *sql.Rows) error {
+		return t.Each(ctx, func(rows *sql.Rows) error {
 			info, err := scanThread(rows, now)
 			infos = append(infos, info)
 			return err
@@ -72,7 +72,7 @@ func (s *Saver) DeleteThread(ctx context.Context, thread string) (freed checkpoi
 			return err
 		}
 		// Rows fill their pages to two thirds, and earlier deletions of small threads may have left pages behind.
-		return s.db.Vacuum(ctx, t.Tx, 64+int(freed.Bytes*2/pageSize))
+		return s.db.Vacuum(ctx, t.Tx.Tx, 64+int(freed.Bytes*2/pageSize))
 	})
 	if err != nil {
 		return checkpoint.Freed{}, err
@@ -104,11 +104,11 @@ func (t *txn) deleteThread(ctx context.Context, thread string) (freed checkpoint
 		}
 		freed.Checkpoints += n
 	}
-	if _, err := t.exec(ctx, "drop_blobs", root.key); err != nil {
+	if _, err := t.Do(ctx, "drop_blobs", root.key); err != nil {
 		return freed, err
 	}
 	for _, query := range []string{"drop_effects", "drop_leases"} {
-		if _, err := t.exec(ctx, query, thread); err != nil {
+		if _, err := t.Do(ctx, query, thread); err != nil {
 			return freed, err
 		}
 	}
@@ -117,19 +117,19 @@ func (t *txn) deleteThread(ctx context.Context, thread string) (freed checkpoint
 
 // dropSpace removes a namespace but for its blobs, and returns the number of its checkpoints.
 func (t *txn) dropSpace(ctx context.Context, s *space) (checkpoints int, err error) {
-	if err := t.row(ctx, "count_boundaries", s.at(0), s.at(maxSeq)).Scan(&checkpoints); err != nil {
+	if err := t.Row(ctx, "count_boundaries", s.at(0), s.at(maxSeq)).Scan(&checkpoints); err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, "drop_boundaries", s.at(0), s.at(maxSeq)); err != nil {
+	if _, err := t.Do(ctx, "drop_boundaries", s.at(0), s.at(maxSeq)); err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, "drop_results", s.key, int64(math.MaxInt64)); err != nil {
+	if _, err := t.Do(ctx, "drop_results", s.key, int64(math.MaxInt64)); err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, "prune_effects", s.thread, s.namespace, int64(math.MaxInt64)); err != nil {
+	if _, err := t.Do(ctx, "prune_effects", s.thread, s.namespace, int64(math.MaxInt64)); err != nil {
 		return 0, err
 	}
-	_, err = t.exec(ctx, "drop_space", s.rowKey)
+	_, err = t.Do(ctx, "drop_space", s.rowKey)
 	return checkpoints, err
 }
 
@@ -147,7 +147,7 @@ func (t *txn) freeThread(ctx context.Context, thread string) (*space, error) {
 
 // spacesOf returns all spaces of a thread.
 func (t *txn) spacesOf(ctx context.Context, root *space) (spaces []*space, err error) {
-	err = t.each(ctx, func(rows *sql.Rows) error {
+	err = t.Each(ctx, func(rows *sql.Rows) error {
 		s, err := scanSpace(rows)
 		spaces = append(spaces, s)
 		return err

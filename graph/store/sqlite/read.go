@@ -42,17 +42,17 @@ func (s *Store) Get(ctx context.Context, ns store.Namespace, key string, opts ..
 	if err := errors.Join(ns.Validate(), store.ValidateKey(key)); err != nil {
 		return store.Item{}, err
 	}
-	if err := s.open(); err != nil {
-		return store.Item{}, err
-	}
-	const doing = "reading an item of"
 	now := s.now()
-	r, err := scan(s.reads["get"].QueryRowContext(ctx, encode(ns), key, now))
+	var r row
+	err := s.db.One(ctx, "reading an item of", func(found *sql.Row) (err error) {
+		r, err = scan(found)
+		return err
+	}, "get", encode(ns), key, now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Item{}, &store.NotFoundError{Namespace: slices.Clone(ns), Key: key}
 	}
 	if err != nil {
-		return store.Item{}, s.db.Err(doing, err)
+		return store.Item{}, err
 	}
 	if r.sliding && !slices.Contains(opts, store.Peek) {
 		err = s.touch(ctx, now, []*store.Item{&r.Item})
@@ -65,7 +65,7 @@ func (s *Store) touch(ctx context.Context, now int64, items []*store.Item) error
 	return s.tx(ctx, "putting off the expiry of items of", func(t *txn) error {
 		for _, item := range items {
 			var expires int64
-			err := t.row(ctx, "touch", encode(item.Namespace), item.Key, now).Scan(&expires)
+			err := t.Row(ctx, "touch", encode(item.Namespace), item.Key, now).Scan(&expires)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // somebody removed or replaced it since it was read
 			}
@@ -166,7 +166,7 @@ func (t *txn) search(ctx context.Context, q store.Query, now int64, p *page) err
 		query = "newest"
 	}
 	var hits []hit
-	err := t.each(ctx, func(rows *sql.Rows) error {
+	err := t.Each(ctx, func(rows *sql.Rows) error {
 		var h hit
 		if err := rows.Scan(&h.id, &h.score); err != nil {
 			return err
@@ -201,7 +201,7 @@ func (t *txn) fetch(ctx context.Context, hits []hit, p *page) error {
 		return err
 	}
 	found := make(map[int64]row, len(hits))
-	err = t.each(ctx, func(rows *sql.Rows) error {
+	err = t.Each(ctx, func(rows *sql.Rows) error {
 		var id int64
 		r, err := scan(rows, &id)
 		found[id] = r
@@ -235,7 +235,7 @@ func (s *Store) Namespaces(ctx context.Context, q store.NamespaceQuery) ([]store
 		skip := q.Offset
 		for now := s.now(); ; {
 			var code []byte
-			err := t.row(ctx, "next_namespace", low, high, now).Scan(&code)
+			err := t.Row(ctx, "next_namespace", low, high, now).Scan(&code)
 			if errors.Is(err, sql.ErrNoRows) {
 				return nil
 			}

@@ -7,12 +7,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"time"
 
 	"github.com/llama-agent/llama-agent/graph/store"
@@ -62,13 +59,8 @@ var (
 // Errors of the file are [*sqlitedb.Error]: they name it and what to do, and are one of the package's sentinels, such as
 // [ErrLocked].
 type Store struct {
-	db     *sqlitedb.DB
-	opts   store.Options
-	reads  map[string]*sql.Stmt // prepared queries by name, for db.Read
-	writes map[string]*sql.Stmt // and for db.Write
-
-	mu     sync.Mutex
-	closed bool
+	db   *sqlitedb.Prepared
+	opts store.Options
 }
 
 var (
@@ -92,110 +84,31 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
-	s := &Store{db: db, opts: opts.WithDefaults(), reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{}}
-	if err := s.prepare(ctx); err != nil {
-		_ = s.Close()
-		return nil, db.Err("opening", err)
+	prepared, err := db.Prepare(ctx, queryText, store.ErrClosed)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
-}
-
-// readQueries run on the pool of readers, the others on the writer.
-var readQueries = map[string]bool{"get": true, "by_key": true, "newest": true, "by_text": true, "by_ids": true, "next_namespace": true}
-
-func (s *Store) prepare(ctx context.Context) error {
-	for name, query := range sqlitedb.Queries(queryText) {
-		pool, stmts := s.db.Write, s.writes
-		if readQueries[name] {
-			pool, stmts = s.db.Read, s.reads
-		}
-		stmt, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // kept for all calls; Store.Close closes it
-		if err != nil {
-			return fmt.Errorf("preparing query %q: %w", name, err)
-		}
-		stmts[name] = stmt
-	}
-	return nil
+	return &Store{db: prepared, opts: opts.WithDefaults()}, nil
 }
 
 // Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.db.Path() }
 
 // Close closes the file. Closing it again does nothing; every other use after it is [store.ErrClosed].
-func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	var errs []error
-	for _, stmts := range []map[string]*sql.Stmt{s.reads, s.writes} {
-		for _, stmt := range stmts {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(append(errs, s.db.Close())...)
-}
-
-func (s *Store) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("using database %q: %w", s.db.Path(), store.ErrClosed)
-	}
-	return nil
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // now returns the time in the form that the file has.
 func (s *Store) now() int64 { return s.opts.Clock().UnixMicro() }
 
 // tx runs fn with the write lock held; doing says what for.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	return s.db.Tx(ctx, doing, func(tx *sql.Tx) error { return fn(&txn{tx, s.writes}) })
+	return s.db.Tx(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx}) })
 }
 
 // read runs fn on one state of the database.
 func (s *Store) read(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	tx, err := s.db.Read.BeginTx(ctx, nil)
-	if err != nil {
-		return s.db.Err(doing, err)
-	}
-	defer tx.Rollback() // nothing was written
-	return s.db.Err(doing, fn(&txn{tx, s.reads}))
+	return s.db.View(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx}) })
 }
 
 // txn is a transaction with the store's queries.
-type txn struct {
-	*sql.Tx
-	stmts map[string]*sql.Stmt
-}
-
-func (t *txn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-func (t *txn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-// each calls fn for every row of a query, until fn returns an error.
-func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-	if err != nil {
-		return err
-	}
-	defer rows.Close() // its error is that of Err
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
+type txn struct{ *sqlitedb.Tx }

@@ -36,7 +36,7 @@ func (s *Store) Write(ctx context.Context, ops ...store.Op) error {
 				return err
 			}
 		}
-		_, err := t.exec(ctx, "sweep", now, store.SweptByWrite)
+		_, err := t.Do(ctx, "sweep", now, store.SweptByWrite)
 		return err
 	})
 }
@@ -47,10 +47,10 @@ func (t *txn) apply(ctx context.Context, op prepared, now int64) error {
 	case store.OpPut:
 		return t.put(ctx, op, now)
 	case store.OpDelete:
-		_, err := t.exec(ctx, "delete", ns, op.Key)
+		_, err := t.Do(ctx, "delete", ns, op.Key)
 		return err
 	default:
-		_, err := t.exec(ctx, "delete_all", ns, after(ns))
+		_, err := t.Do(ctx, "delete_all", ns, after(ns))
 		return err
 	}
 }
@@ -66,15 +66,15 @@ func (t *txn) put(ctx context.Context, op prepared, now int64) error {
 		}
 	}
 	var id int64
-	err := t.row(ctx, "put", encode(op.Namespace), op.Key, now, expires, sliding, string(op.Value)).Scan(&id)
+	err := t.Row(ctx, "put", encode(op.Namespace), op.Key, now, expires, sliding, string(op.Value)).Scan(&id)
 	if err != nil {
 		return err
 	}
 	if len(op.tokens) == 0 {
-		_, err = t.exec(ctx, "drop_text", id)
+		_, err = t.Do(ctx, "drop_text", id)
 		return err
 	}
-	_, err = t.exec(ctx, "put_text", id, scopes(op.Namespace), strings.Join(op.tokens, " "))
+	_, err = t.Do(ctx, "put_text", id, scopes(op.Namespace), strings.Join(op.tokens, " "))
 	return err
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 	for total := 0; ; {
 		var n int64
 		err := s.tx(ctx, "removing expired items from", func(t *txn) error {
-			res, err := t.exec(ctx, "sweep", now, sweepBatch)
+			res, err := t.Do(ctx, "sweep", now, sweepBatch)
 			if err != nil {
 				return err
 			}
