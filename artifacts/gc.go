@@ -41,7 +41,7 @@ type Collection struct {
 // put and read at the same time: what is used in between stays as well. After an error the Collection holds what was done before.
 func (s *Store) GC(ctx context.Context) (Collection, error) {
 	c := Collection{Removed: []Removed{}}
-	if err := s.open(); err != nil {
+	if err := s.db.Usable(); err != nil {
 		return c, err
 	}
 	if err := s.sweep(ctx, &c); err != nil {
@@ -63,7 +63,7 @@ func (s *Store) makeRoom(ctx context.Context, need int64) error {
 		return &QuotaError{Dir: s.dir, Need: need, Max: s.opts.MaxBytes}
 	}
 	var total int64
-	err := s.read(ctx, "measuring", func(t *txn) error { return t.row(ctx, "total").Scan(&total) })
+	err := s.read(ctx, "measuring", func(t *txn) error { return t.Row(ctx, "total").Scan(&total) })
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Store) sweep(ctx context.Context, c *Collection) error {
 	}
 	known := map[contentSum]bool{}
 	err = s.read(ctx, "listing the contents of", func(t *txn) error {
-		return t.each(ctx, func(rows *sql.Rows) error {
+		return t.Each(ctx, func(rows *sql.Rows) error {
 			var sum []byte
 			err := rows.Scan(&sum)
 			if err == nil && len(sum) == len(contentSum{}) {
@@ -125,7 +125,7 @@ func (s *Store) removeFiles(ctx context.Context, sums []contentSum) (files int, 
 		err := s.tx(ctx, "removing content of", func(t *txn) error {
 			for _, sum := range batch {
 				var size int64
-				err := t.row(ctx, "content", sum[:]).Scan(&size)
+				err := t.Row(ctx, "content", sum[:]).Scan(&size)
 				if err == nil {
 					continue
 				}
@@ -153,10 +153,10 @@ func (s *Store) removeFiles(ctx context.Context, sums []contentSum) (files int, 
 func (s *Store) collect(ctx context.Context, need int64, c *Collection) (chosen int, err error) {
 	p := plan{now: s.opts.Clock(), opts: s.opts, need: need}
 	err = s.read(ctx, "looking for what to remove from", func(t *txn) error {
-		if err := t.row(ctx, "total").Scan(&p.total); err != nil {
+		if err := t.Row(ctx, "total").Scan(&p.total); err != nil {
 			return err
 		}
-		return t.each(ctx, func(rows *sql.Rows) error {
+		return t.Each(ctx, func(rows *sql.Rows) error {
 			r, err := scanRow(rows)
 			p.rows = append(p.rows, r)
 			return err
@@ -213,7 +213,7 @@ func (s *Store) drop(ctx context.Context, groups []victims, c *Collection) error
 				sums, freed = append(sums, v.rows[0].content), freed+size
 			}
 		}
-		return t.row(ctx, "total").Scan(&left)
+		return t.Row(ctx, "total").Scan(&left)
 	})
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (t *txn) dropGroup(ctx context.Context, v victims) (bool, error) {
 	if v.all {
 		var uses int
 		var last int64
-		if err := t.row(ctx, "uses", v.rows[0].content[:]).Scan(&uses, &last); err != nil {
+		if err := t.Row(ctx, "uses", v.rows[0].content[:]).Scan(&uses, &last); err != nil {
 			return false, err
 		}
 		if uses != len(v.rows) || last != v.rows[len(v.rows)-1].turn {
@@ -237,7 +237,7 @@ func (t *txn) dropGroup(ctx context.Context, v victims) (bool, error) {
 	}
 	gone := false
 	for _, r := range v.rows {
-		n, err := t.exec(ctx, "drop_unused", r.key, r.turn)
+		n, err := t.change(ctx, "drop_unused", r.key, r.turn)
 		if err != nil {
 			return false, err
 		}
@@ -248,7 +248,7 @@ func (t *txn) dropGroup(ctx context.Context, v victims) (bool, error) {
 
 // dropContent removes the row of a content that no artifact has.
 func (t *txn) dropContent(ctx context.Context, sum contentSum) (size int64, ok bool, err error) {
-	err = t.row(ctx, "drop_content", sum[:]).Scan(&size)
+	err = t.Row(ctx, "drop_content", sum[:]).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -333,7 +333,7 @@ func (s *Store) Remove(ctx context.Context, owner string, refs ...string) (freed
 		for _, ref := range refs {
 			id, _ := parseID(ref)
 			var sum []byte
-			err := t.row(ctx, "drop", owner, id).Scan(&sum)
+			err := t.Row(ctx, "drop", owner, id).Scan(&sum)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -351,7 +351,7 @@ func (s *Store) Remove(ctx context.Context, owner string, refs ...string) (freed
 func (s *Store) RemoveOwner(ctx context.Context, owner string) (freed int64, err error) {
 	return s.remove(ctx, owner, func(t *txn) ([]contentSum, error) {
 		var sums []contentSum
-		err := t.each(ctx, func(rows *sql.Rows) error {
+		err := t.Each(ctx, func(rows *sql.Rows) error {
 			var sum []byte
 			err := rows.Scan(&sum)
 			if err == nil {

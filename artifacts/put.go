@@ -18,7 +18,7 @@ func (s *Store) Put(ctx context.Context, owner string, src Source, content []byt
 	if err := checkOwner(owner); err != nil {
 		return Artifact{}, fmt.Errorf("storing an artifact: %w", err)
 	}
-	if err := s.open(); err != nil {
+	if err := s.db.Usable(); err != nil {
 		return Artifact{}, err
 	}
 	p, err := newIncoming(newArtifact(owner, src, content))
@@ -90,7 +90,7 @@ func newIncoming(a Artifact) (*incoming, error) {
 func (s *Store) holds(ctx context.Context, p *incoming) (stored, whole bool, err error) {
 	var size int64
 	err = s.read(ctx, "looking for content in", func(t *txn) error {
-		return t.row(ctx, "content", p.content[:]).Scan(&size)
+		return t.Row(ctx, "content", p.content[:]).Scan(&size)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
@@ -106,7 +106,7 @@ func (s *Store) holds(ctx context.Context, p *incoming) (stored, whole bool, err
 func (s *Store) refer(ctx context.Context, p *incoming) (ok bool, err error) {
 	err = s.tx(ctx, "storing an artifact in", func(t *txn) error {
 		var size int64
-		err := t.row(ctx, "content", p.content[:]).Scan(&size)
+		err := t.Row(ctx, "content", p.content[:]).Scan(&size)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -125,7 +125,7 @@ func (s *Store) add(ctx context.Context, p *incoming, temp string) error {
 	adopted := false
 	var refused error // not by the database
 	err := s.tx(ctx, "storing an artifact in", func(t *txn) error {
-		added, err := t.exec(ctx, "put_content", p.content[:], p.Bytes, p.Lines, string(p.Encoding))
+		added, err := t.change(ctx, "put_content", p.content[:], p.Bytes, p.Lines, string(p.Encoding))
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s *Store) add(ctx context.Context, p *incoming, temp string) error {
 			return err
 		}
 		var total int64
-		if err := t.row(ctx, "total").Scan(&total); err != nil {
+		if err := t.Row(ctx, "total").Scan(&total); err != nil {
 			return err
 		}
 		if added > 0 && s.opts.MaxBytes > 0 && total > s.opts.MaxBytes {
@@ -168,11 +168,11 @@ func (t *txn) put(ctx context.Context, p *incoming, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "put", p.Owner, id, p.source[:], p.content[:], p.Tool, arguments, p.ContentType, p.Name, p.facts, now.UnixMicro())
+	_, err = t.change(ctx, "put", p.Owner, id, p.source[:], p.content[:], p.Tool, arguments, p.ContentType, p.Name, p.facts, now.UnixMicro())
 	if err != nil {
 		return err
 	}
-	r, err := scanRow(t.row(ctx, "get", p.Owner, id))
+	r, err := scanRow(t.Row(ctx, "get", p.Owner, id))
 	p.Artifact = r.Artifact
 	return err
 }
@@ -182,7 +182,7 @@ func (t *txn) freeID(ctx context.Context, p *incoming) (string, error) {
 	full := idCoding.EncodeToString(p.source[:])
 	for n := minID; n <= maxID; n += growID {
 		var source []byte
-		err := t.row(ctx, "source_of", p.Owner, full[:n]).Scan(&source)
+		err := t.Row(ctx, "source_of", p.Owner, full[:n]).Scan(&source)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && string(source) == string(p.source[:]) {
 			return full[:n], nil
 		}

@@ -55,16 +55,17 @@ func (s *Store) find(ctx context.Context, owner, ref string) (row, error) {
 	if err := checkOwner(owner); err != nil {
 		return row{}, fmt.Errorf("looking for an artifact: %w", err)
 	}
-	if err := s.open(); err != nil {
-		return row{}, err
-	}
 	// What is no reference is looked up too, so that it takes as long as one that nobody has.
 	id, _ := parseID(ref)
-	r, err := scanRow(s.reads["get"].QueryRowContext(ctx, owner, id))
+	var r row
+	err := s.db.One(ctx, "looking for an artifact in", func(found *sql.Row) (err error) {
+		r, err = scanRow(found)
+		return err
+	}, "get", owner, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, unknown(ref)
 	}
-	return r, s.db.Err("looking for an artifact in", err)
+	return r, err
 }
 
 // touchEvery is how exact the time of the last use of the newest artifact is. The order of uses is always exact.
@@ -78,7 +79,7 @@ func (s *Store) touch(ctx context.Context, r row) {
 		return
 	}
 	_ = s.tx(ctx, "recording a use in", func(t *txn) error {
-		_, err := t.exec(ctx, "touch", r.key, now.UnixMicro())
+		_, err := t.change(ctx, "touch", r.key, now.UnixMicro())
 		return err
 	})
 }
@@ -134,7 +135,7 @@ func (s *Store) List(ctx context.Context, owner string, limit int) ([]Artifact, 
 	}
 	var list []Artifact
 	err := s.read(ctx, "listing the artifacts of", func(t *txn) error {
-		return t.each(ctx, func(rows *sql.Rows) error {
+		return t.Each(ctx, func(rows *sql.Rows) error {
 			r, err := scanRow(rows)
 			list = append(list, r.Artifact)
 			return err
@@ -158,7 +159,7 @@ type OwnerUsage struct {
 func (s *Store) Owners(ctx context.Context) ([]OwnerUsage, error) {
 	var list []OwnerUsage
 	err := s.read(ctx, "listing the owners of", func(t *txn) error {
-		return t.each(ctx, func(rows *sql.Rows) error {
+		return t.Each(ctx, func(rows *sql.Rows) error {
 			var o OwnerUsage
 			var used int64
 			err := rows.Scan(&o.Owner, &o.Artifacts, &o.Bytes, &used)
@@ -185,7 +186,7 @@ type Usage struct {
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	u := Usage{MaxBytes: s.opts.MaxBytes}
 	err := s.read(ctx, "counting the artifacts of", func(t *txn) error {
-		return t.row(ctx, "counts").Scan(&u.Artifacts, &u.Contents, &u.Bytes)
+		return t.Row(ctx, "counts").Scan(&u.Artifacts, &u.Contents, &u.Bytes)
 	})
 	return u, err
 }
@@ -198,7 +199,7 @@ func (s *Store) Copy(ctx context.Context, from, to string) (int, error) {
 	}
 	var n int64
 	err := s.tx(ctx, "copying the artifacts of a conversation in", func(t *txn) (err error) {
-		n, err = t.exec(ctx, "copy_owner", from, to, s.opts.Clock().UnixMicro())
+		n, err = t.change(ctx, "copy_owner", from, to, s.opts.Clock().UnixMicro())
 		return err
 	})
 	return int(n), err

@@ -2,15 +2,11 @@ package artifacts
 
 import (
 	"context"
-	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
@@ -81,15 +77,10 @@ func (o Options) validate() error {
 // Errors of the database are [*sqlitedb.Error] and those of content files [*StorageError]; both name the file and what to do, and
 // are one of the package's sentinels, such as [ErrFull].
 type Store struct {
-	dir    string
-	db     *sqlitedb.DB
-	files  folder
-	opts   Options
-	reads  map[string]*sql.Stmt // prepared queries by name, for db.Read
-	writes map[string]*sql.Stmt // and for db.Write
-
-	mu     sync.Mutex
-	closed bool
+	dir   string
+	db    *sqlitedb.Prepared
+	files folder
+	opts  Options
 }
 
 // Open opens the store in the folder dir, and creates it when it does not exist. Only the user may read what is in it.
@@ -115,119 +106,37 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening artifacts: %w", err)
 	}
-	s := &Store{
-		dir: dir, db: db, files: folder{dir: content, fs: osFiles{}}, opts: opts.withDefaults(),
-		reads: map[string]*sql.Stmt{}, writes: map[string]*sql.Stmt{},
-	}
-	if err := s.prepare(ctx); err != nil {
-		_ = s.Close()
-		return nil, db.Err("opening", err)
-	}
-	return s, nil
-}
-
-func (s *Store) prepare(ctx context.Context) error {
-	for name, query := range sqlitedb.Queries(queryText) {
-		if err := prepareIn(ctx, s.db.Write, s.writes, name, query); err != nil {
-			return err
-		}
-		if strings.HasPrefix(query, "SELECT") {
-			if err := prepareIn(ctx, s.db.Read, s.reads, name, query); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func prepareIn(ctx context.Context, pool *sql.DB, stmts map[string]*sql.Stmt, name, query string) error {
-	stmt, err := pool.PrepareContext(ctx, query) //nolint:sqlclosecheck // kept for all calls; Store.Close closes it
+	prepared, err := db.Prepare(ctx, queryText, ErrClosed)
 	if err != nil {
-		return fmt.Errorf("preparing query %q: %w", name, err)
+		return nil, err
 	}
-	stmts[name] = stmt
-	return nil
+	return &Store{dir: dir, db: prepared, files: folder{dir: content, fs: osFiles{}}, opts: opts.withDefaults()}, nil
 }
 
 // Dir returns the absolute path of the folder.
 func (s *Store) Dir() string { return s.dir }
 
 // Close closes the store. Closing it again does nothing; every other use after it is [ErrClosed].
-func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	var errs []error
-	for _, stmts := range []map[string]*sql.Stmt{s.reads, s.writes} {
-		for _, stmt := range stmts {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(append(errs, s.db.Close())...)
-}
-
-func (s *Store) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("using artifacts in %q: %w", s.dir, ErrClosed)
-	}
-	return nil
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // tx runs fn with the write lock of the database held; doing says what for.
 func (s *Store) tx(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	return s.db.Tx(ctx, doing, func(tx *sql.Tx) error { return fn(&txn{tx, s.writes}) })
+	return s.db.Tx(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx}) })
 }
 
 // read runs fn on one state of the database.
 func (s *Store) read(ctx context.Context, doing string, fn func(*txn) error) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	tx, err := s.db.Read.BeginTx(ctx, nil)
-	if err != nil {
-		return s.db.Err(doing, err)
-	}
-	defer tx.Rollback() // nothing was written
-	return s.db.Err(doing, fn(&txn{tx, s.reads}))
+	return s.db.View(ctx, doing, func(tx *sqlitedb.Tx) error { return fn(&txn{tx}) })
 }
 
 // txn is a transaction with the store's queries.
-type txn struct {
-	*sql.Tx
-	stmts map[string]*sql.Stmt
-}
+type txn struct{ *sqlitedb.Tx }
 
-func (t *txn) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	result, err := t.StmtContext(ctx, t.stmts[query]).ExecContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
+// change runs a query that changes rows, and returns how many.
+func (t *txn) change(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := t.Do(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-func (t *txn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.StmtContext(ctx, t.stmts[query]).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-}
-
-// each calls fn for every row of a query.
-func (t *txn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := t.StmtContext(ctx, t.stmts[query]).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of the transaction closes it
-	if err != nil {
-		return err
-	}
-	defer rows.Close() // its error is that of Err
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

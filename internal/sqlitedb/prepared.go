@@ -63,7 +63,8 @@ func (p *Prepared) Close() error {
 	return errors.Join(append(errs, p.DB.Close())...)
 }
 
-func (p *Prepared) open() error {
+// Usable returns an error once p is closed.
+func (p *Prepared) Usable() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -74,7 +75,7 @@ func (p *Prepared) open() error {
 
 // Tx runs fn with the write lock held, like [DB.Tx].
 func (p *Prepared) Tx(ctx context.Context, doing string, fn func(*Tx) error) error {
-	if err := p.open(); err != nil {
+	if err := p.Usable(); err != nil {
 		return err
 	}
 	return p.DB.Tx(ctx, doing, func(tx *sql.Tx) error { return fn(&Tx{Tx: tx, stmts: p.writes}) })
@@ -82,7 +83,7 @@ func (p *Prepared) Tx(ctx context.Context, doing string, fn func(*Tx) error) err
 
 // View runs fn on one state of the database.
 func (p *Prepared) View(ctx context.Context, doing string, fn func(*Tx) error) error {
-	if err := p.open(); err != nil {
+	if err := p.Usable(); err != nil {
 		return err
 	}
 	tx, err := p.Read.BeginTx(ctx, nil)
@@ -95,7 +96,7 @@ func (p *Prepared) View(ctx context.Context, doing string, fn func(*Tx) error) e
 
 // One runs a query for one row, which scan reads. No row is [sql.ErrNoRows].
 func (p *Prepared) One(ctx context.Context, doing string, scan func(*sql.Row) error, query string, args ...any) error {
-	if err := p.open(); err != nil {
+	if err := p.Usable(); err != nil {
 		return err
 	}
 	err := scan(p.reads[query].QueryRowContext(ctx, args...))
