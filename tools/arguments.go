@@ -220,7 +220,11 @@ func canonicalValue(value json.RawMessage, property *jsonschema.Schema) (json.Ra
 
 func canonicalString(s string, property *jsonschema.Schema) (json.RawMessage, string) {
 	if len(property.Enum) > 0 && !slices.Contains(property.Enum, any(s)) {
-		return nil, fmt.Sprintf("must be one of %s, not %q", choices(property.Enum), clip(s, 60))
+		choice := slices.IndexFunc(property.Enum, func(v any) bool { return strings.EqualFold(fmt.Sprint(v), s) })
+		if choice < 0 {
+			return nil, fmt.Sprintf("must be one of %s, not %q", choices(property.Enum), clip(s, 60))
+		}
+		s = fmt.Sprint(property.Enum[choice])
 	}
 	n := utf8.RuneCountInString(s)
 	if property.MinLength != nil && n < *property.MinLength {

@@ -45,6 +45,7 @@ func builtins(t *testing.T, dir string) *Registry {
 	t.Helper()
 	var all []Tool
 	all = append(all, Files(FileOptions{Workspace: dir})...)
+	all = append(all, Logs(LogOptions{Workspace: dir})...)
 	all = append(all, SQLite(SQLiteOptions{Workspace: dir})...)
 	all = append(all, Shell(ShellOptions{Workspace: dir})...)
 	r, err := NewRegistry(all...)

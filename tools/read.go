@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,15 @@ import (
 
 type readFileArgs struct {
 	FilePath    string `json:"file_path" jsonschema:"file to read, relative to the workspace" arg:"minlen=1"`
-	StartLine   int    `json:"start_line,omitempty" jsonschema:"first line to read, from 1" arg:"min=1,max=1000000000,default=1"`
-	MaxLines    int    `json:"max_lines,omitempty" jsonschema:"most lines to read; all that fit when left out" arg:"min=1,max=1000000000"`
+	StartLine   int    `json:"start_line,omitempty" jsonschema:"first line to read, from 1" arg:"min=0,max=1000000000,default=1"`
+	MaxLines    int    `json:"max_lines,omitempty" jsonschema:"most lines to read; all that fit when left out" arg:"min=0,max=1000000000"`
 	LineNumbers bool   `json:"line_numbers,omitempty" jsonschema:"put the number before each line" arg:"default=false"`
-	Offset      *int64 `json:"offset,omitempty" jsonschema:"byte to start at, from 0, instead of lines" arg:"min=0,max=1000000000000"`
-	Length      int    `json:"length,omitempty" jsonschema:"most bytes to read from offset" arg:"min=1,max=1000000000"`
+	Offset      int64  `json:"offset,omitempty" jsonschema:"byte to start at, from 0, instead of lines" arg:"min=0,max=1000000000000,default=0"`
+	Length      int    `json:"length,omitempty" jsonschema:"most bytes to read from offset; all that fit when left out" arg:"min=0,max=1000000000"`
 }
+
+// inBytes tells that a range of bytes is asked for. An offset of 0 alone is the beginning of the lines, too.
+func (a readFileArgs) inBytes() bool { return a.Offset > 0 || a.Length > 0 }
 
 // FileContent is the Data of read_file.
 type FileContent struct {
@@ -46,7 +50,8 @@ func readFileTool(w *workspace, options FileOptions) Tool {
 			"text only: UTF-8, UTF-16 with a byte order mark, or either compressed with gzip",
 		},
 	}, func(ctx context.Context, args readFileArgs) (Result, error) {
-		if (args.Offset != nil || args.Length > 0) && (args.StartLine > 1 || args.MaxLines > 0) {
+		args.StartLine = cmp.Or(args.StartLine, 1) // small models fill numbers with 0
+		if args.inBytes() && (args.StartLine > 1 || args.MaxLines > 0) {
 			return Result{}, &Error{
 				Kind:    KindInvalidArguments,
 				Message: "read_file: lines and bytes are both given",
@@ -60,7 +65,7 @@ func readFileTool(w *workspace, options FileOptions) Tool {
 		defer f.Close()
 		var content FileContent
 		var err error
-		if args.Offset != nil || args.Length > 0 {
+		if args.inBytes() {
 			content, err = readBytes(f, args, options.MaxReadChars)
 		} else {
 			content, err = readLines(f, args, options.MaxReadChars)
@@ -141,9 +146,7 @@ func readLines(f *textFile, args readFileArgs, maxChars int) (FileContent, error
 // readBytes reads a range of bytes, moved to character boundaries.
 func readBytes(f *textFile, args readFileArgs, maxChars int) (FileContent, error) {
 	out := newContent(f)
-	if args.Offset != nil {
-		out.Offset = *args.Offset
-	}
+	out.Offset = args.Offset
 	limit := maxChars
 	if args.Length > 0 {
 		limit = min(limit, args.Length)

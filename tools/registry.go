@@ -159,7 +159,8 @@ func (r *Registry) unknown(name string) *Error {
 // argument is wrong and which ones there are.
 //
 // Missing arguments (no text, null, or an empty string) mean {} when the tool requires none. An optional argument that
-// is null, or that is empty where the schema forbids that, counts as not given.
+// is null, or that is empty where the schema forbids that, counts as not given. Letter case does not matter in the choices
+// of an enum.
 func (r *Registry) Validate(name string, args json.RawMessage) (json.RawMessage, error) {
 	t, ok := r.find(name)
 	if !ok {

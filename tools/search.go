@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type searchFileArgs struct {
 	Query      string `json:"query" jsonschema:"text to find, taken literally" arg:"minlen=1,maxlen=300"`
 	Regex      bool   `json:"regex,omitempty" jsonschema:"query is a regular expression (RE2)" arg:"default=false"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"letter case does not matter" arg:"default=false"`
-	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; all are counted" arg:"min=1,max=1000,default=10"`
+	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; all are counted" arg:"min=0,max=1000,default=10"`
 	Context    int    `json:"context,omitempty" jsonschema:"lines to show before and after each" arg:"min=0,max=20,default=0"`
 }
 
@@ -75,7 +76,7 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			fmt.Sprintf("at most %d files; binary files are skipped and named", maxSearchFiles),
 		},
 	}, func(ctx context.Context, args searchFileArgs) (Result, error) {
-		args.MaxMatches = min(args.MaxMatches, options.MaxMatches)
+		args.MaxMatches = min(cmp.Or(args.MaxMatches, 10), options.MaxMatches) // small models fill numbers with 0
 		find, problem := newMatcher(args)
 		if problem != nil {
 			return Result{}, problem
@@ -140,7 +141,7 @@ func isGlob(path string) bool {
 	return strings.ContainsAny(pattern, "*?[{")
 }
 
-// A matcher finds a query in a line: the functions return where, or nil. It serves one search.
+// A matcher finds a query in a line: the functions return where, or nil.
 type matcher struct {
 	exact func(line []byte) []int
 	// loose ignores case. It is nil for expressions, which can say (?i), and where it would find the same.
@@ -163,7 +164,13 @@ func newMatcher(args searchFileArgs) (matcher, *Error) {
 		}
 		return matcher{exact: expression.FindIndex}, nil
 	}
-	loose := foldedIndex(args.Query)
+	folded := newFinder(args.Query)
+	loose := func(line []byte) []int {
+		if start, end := folded.find(line, 0); start >= 0 {
+			return []int{start, end}
+		}
+		return nil
+	}
 	if args.IgnoreCase {
 		return matcher{exact: loose}, nil
 	}
@@ -174,7 +181,7 @@ func newMatcher(args searchFileArgs) (matcher, *Error) {
 		}
 		return nil
 	}}
-	if strings.ToLower(args.Query) == strings.ToUpper(args.Query) {
+	if !folded.cased {
 		m.loose = nil
 	}
 	return m, nil
@@ -187,28 +194,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-// foldedIndex finds a text with case ignored; one in ASCII several times faster than a regular expression does. The
-// function it returns is not safe for concurrent use.
-func foldedIndex(query string) func(line []byte) []int {
-	if !isASCII(query) {
-		return regexp.MustCompile("(?i)" + regexp.QuoteMeta(query)).FindIndex
-	}
-	lower := []byte(strings.ToLower(query))
-	var scratch []byte
-	return func(line []byte) []int {
-		scratch = append(scratch[:0], line...)
-		for i, c := range scratch {
-			if 'A' <= c && c <= 'Z' {
-				scratch[i] = c + 'a' - 'A'
-			}
-		}
-		if i := bytes.Index(scratch, lower); i >= 0 {
-			return []int{i, i + len(lower)}
-		}
-		return nil
-	}
 }
 
 // A search collects the matches of all files. It runs in one goroutine.

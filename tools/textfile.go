@@ -173,6 +173,34 @@ func (f *textFile) next() (linePart, error) {
 	}
 }
 
+// skipLines goes to the line after the next n, or to the end of the file when that comes first. The file must stand at the
+// beginning of a line.
+func (f *textFile) skipLines(n int) error {
+	for n > 0 {
+		chunk, err := f.r.Peek(f.r.Size())
+		if lines := bytes.Count(chunk, []byte{'\n'}); lines < n {
+			n -= lines
+		} else {
+			end := 0
+			for ; n > 0; n-- {
+				end += bytes.IndexByte(chunk[end:], '\n') + 1
+			}
+			chunk = chunk[:end]
+		}
+		f.advance(chunk)
+		if _, derr := f.r.Discard(len(chunk)); derr != nil {
+			return f.failed(derr)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return f.failed(err)
+		}
+	}
+	return nil
+}
+
 // finish reads to the end without looking at lines and returns the total lines and bytes of the file. A last line
 // without a line end counts.
 func (f *textFile) finish() (lines int, size int64, err error) {

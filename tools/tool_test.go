@@ -46,12 +46,12 @@ func TestPathNamesARequiredArgument(t *testing.T) {
 func TestToolsTakeWhatTheySay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"a.txt": "one\ntwo\n", "empty": "", "folder/b.txt": "one\n", "c.png": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01"})
+	writeFiles(t, dir, map[string]string{"a.txt": "INFO one\ntwo\n", "empty": "", "folder/b.txt": "one\n", "c.png": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01"})
 	makeDatabase(t, filepath.Join(dir, "d.db"), "CREATE TABLE t (x)")
 	f, err := os.Create(filepath.Join(dir, "e.gz"))
 	require.NoError(t, err)
 	zipped := gzip.NewWriter(f)
-	_, err = zipped.Write([]byte("one\n"))
+	_, err = zipped.Write([]byte("INFO one\n"))
 	require.NoError(t, err)
 	require.NoError(t, zipped.Close())
 	require.NoError(t, f.Close())
@@ -59,7 +59,7 @@ func TestToolsTakeWhatTheySay(t *testing.T) {
 	files := map[string]Subject{
 		"a.txt": SubjectText, "empty": SubjectText, "e.gz": SubjectText, "folder/": SubjectFolder, "c.png": SubjectOther, "d.db": SubjectDatabase,
 	}
-	rest := map[string]map[string]any{"search_file": {"query": "one"}, "query_sqlite": {"query": "SELECT 1"}}
+	rest := map[string]map[string]any{"search_file": {"query": "one"}, "query_sqlite": {"query": "SELECT 1"}, "get_log_window": {"line_number": 1}}
 	r := builtins(t, dir)
 	for _, spec := range r.Specs() {
 		if spec.Path == "" {

@@ -25,23 +25,29 @@ func (f Field) String() string {
 // maxFieldValue is the most of a value that is kept, in bytes.
 const maxFieldValue = 64
 
-// A FieldScan finds the fields of one line, one after the other.
+// A FieldScan finds the fields of a text, one after the other.
 type FieldScan struct {
 	line []byte
 	at   int // where to go on
 	key  int // the next ode" of a line that begins with a brace; len(line) when there is none
 }
 
-// ScanFields returns a scan of a line: for code= and node=, and in a line that begins with a brace for "code": and
+// ScanFields returns a scan of one line: for code= and node=, and in a line that begins with a brace for "code": and
 // "node": too.
 func ScanFields(line []byte) FieldScan {
-	s := FieldScan{line: line, key: len(line)}
+	s := ScanPairs(line)
 	if len(line) > 0 && line[0] == '{' {
 		s.key = 0
 		s.findKey()
 	}
 	return s
 }
+
+// ScanPairs returns a scan for code= and node= in any number of lines.
+func ScanPairs(text []byte) FieldScan { return FieldScan{line: text, key: len(text)} }
+
+// At returns the position behind the last field.
+func (s *FieldScan) At() int { return s.at }
 
 func (s *FieldScan) findKey() {
 	if next := bytes.Index(s.line[s.key:], []byte(`ode"`)); next >= 0 {
@@ -125,11 +131,13 @@ func jsonValue(line []byte, i int) int {
 
 // fieldValue reads a value, in quotes or up to what ends a word.
 func fieldValue(line []byte, i int) (value []byte, end int) {
+	const longest = 4 * maxFieldValue                           // of what is taken for a quoted value
 	if i+1 < len(line) && line[i] == '\\' && line[i+1] == '"' { // a quote inside a JSON string
 		i += 2
 	} else if i < len(line) && (line[i] == '"' || line[i] == '\'') {
-		if quote := bytes.IndexByte(line[i+1:], line[i]); quote >= 0 {
-			return clipValue(line[i+1 : i+1+quote]), i + quote + 2
+		quoted := line[i+1 : min(len(line), i+1+longest)]
+		if quote := bytes.IndexByte(quoted, line[i]); quote >= 0 && bytes.IndexByte(quoted[:quote], '\n') < 0 {
+			return clipValue(quoted[:quote]), i + quote + 2
 		}
 		i++
 	}
@@ -143,7 +151,7 @@ func fieldValue(line []byte, i int) (value []byte, end int) {
 
 func endsValue(c byte) bool {
 	switch c {
-	case ' ', '\t', ',', ';', ')', ']', '}', '"', '\'', '\\', '&', '|', '<', '>', '\r':
+	case ' ', '\t', ',', ';', ')', ']', '}', '"', '\'', '\\', '&', '|', '<', '>', '\r', '\n':
 		return true
 	}
 	return false

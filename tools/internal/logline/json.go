@@ -231,7 +231,7 @@ func numberStamp(text []byte) Stamp {
 		return Stamp{Lacks: Time}
 	}
 	whole := int64(sec)
-	return Stamp{Sec: whole, Nano: int32((sec - float64(whole)) * 1e9), Zoned: true}
+	return Stamp{clock: whole, Nano: int32((sec - float64(whole)) * 1e9), Zoned: true}
 }
 
 func jsonLevel(line []byte, m member) Level {

@@ -1,5 +1,7 @@
 package logline
 
+import "encoding/binary"
+
 // A Level is the severity of a record. Higher is worse.
 type Level uint8
 
@@ -36,6 +38,12 @@ func ParseLevel(word string) (Level, bool) {
 const (
 	minLevelWord = 3
 	maxLevelWord = 9
+
+	// The words in lower case, as the high bytes of a number.
+	infoKey  = 'i'<<32 | 'n'<<40 | 'f'<<48 | 'o'<<56
+	warnKey  = 'w'<<32 | 'a'<<40 | 'r'<<48 | 'n'<<56
+	debugKey = 'd'<<24 | 'e'<<32 | 'b'<<40 | 'u'<<48 | 'g'<<56
+	errorKey = 'e'<<24 | 'r'<<32 | 'r'<<40 | 'o'<<48 | 'r'<<56
 )
 
 // wordLevel returns the level that a word of letters names, or NoLevel. The four-letter spellings are logrus's, the
@@ -43,6 +51,19 @@ const (
 func wordLevel(word []byte) Level {
 	if len(word) < minLevelWord || len(word) > maxLevelWord {
 		return NoLevel
+	}
+	if cap(word) >= 8 && len(word) <= 5 { // nearly all are one of these four
+		key := (binary.LittleEndian.Uint64(word[:8]) | 0x2020202020202020) << (64 - 8*len(word))
+		switch key {
+		case infoKey:
+			return Info
+		case debugKey:
+			return Debug
+		case warnKey:
+			return Warn
+		case errorKey:
+			return Error
+		}
 	}
 	var lower [maxLevelWord]byte
 	for i, c := range word {

@@ -328,7 +328,7 @@ func parseKlog(line []byte) Line {
 	if !ok {
 		return Line{}
 	}
-	s.Sec += civil(year, date/100, date%100, 0, 0, 0)
+	s.setDate(year, date/100, date%100)
 	s.Lacks, s.At = lacks, 1
 	l := Line{Form: Text, Level: level, Stamp: s, Message: s.End, MessageEnd: len(line)}
 	if bracket := bytes.Index(line[s.End:min(len(line), s.End+accessReach)], []byte("] ")); bracket >= 0 {

@@ -9,9 +9,13 @@ import (
 
 // A Stamp is a time as a log writes it.
 type Stamp struct {
-	// Sec counts the seconds since 1970 on the clock that the log shows, whatever its zone.
-	Sec  int64
-	Nano int32
+	// The date, and the seconds since it began, on the clock that the log shows, whatever its zone. They become one number
+	// only when that is wanted: most stamps are never compared. A count of seconds since 1970 is kept as that, without a
+	// date.
+	year       int16
+	month, day uint8
+	clock      int64
+	Nano       int32
 	// Offset is the zone in seconds east of UTC. It is known when Zoned.
 	Offset int32
 	Zoned  bool
@@ -37,17 +41,15 @@ func (s Stamp) Known() bool { return s.End > 0 && s.Lacks != Time }
 // Complete returns s with the missing year or date taken from a time near the end of the log, such as when its file
 // was changed last: the latest one that is not more than a day after it.
 func (s Stamp) Complete(near time.Time) Stamp {
-	const day = 24 * 60 * 60
 	near = near.UTC()
 	switch s.Lacks {
 	case Year:
-		written := time.Unix(s.Sec, 0).UTC()
-		s.Sec = civil(near.Year(), int(written.Month()), written.Day(), written.Hour(), written.Minute(), written.Second())
-		if s.Sec > near.Unix()+day {
-			s.Sec = civil(near.Year()-1, int(written.Month()), written.Day(), written.Hour(), written.Minute(), written.Second())
+		s.year = int16(near.Year())
+		if s.Sec() > near.Add(24*time.Hour).Unix() {
+			s.year--
 		}
 	case Date:
-		s.Sec = civil(near.Year(), int(near.Month()), near.Day(), 0, 0, 0) + s.Sec%day
+		s.setDate(near.Year(), int(near.Month()), near.Day())
 	default:
 		return s
 	}
@@ -55,8 +57,20 @@ func (s Stamp) Complete(near time.Time) Stamp {
 	return s
 }
 
+func (s *Stamp) setDate(year, month, day int) {
+	s.year, s.month, s.day = int16(year), uint8(month), uint8(day)
+}
+
+// Sec counts the seconds since 1970 on the log's own clock.
+func (s Stamp) Sec() int64 {
+	if s.year == 0 {
+		return s.clock
+	}
+	return civil(int(s.year), int(s.month), int(s.day)) + s.clock
+}
+
 // Nanos counts the nanoseconds since 1970 on the log's own clock.
-func (s Stamp) Nanos() int64 { return s.Sec*1e9 + int64(s.Nano) }
+func (s Stamp) Nanos() int64 { return s.Sec()*1e9 + int64(s.Nano) }
 
 // UTC counts the nanoseconds since 1970 in UTC; a stamp without zone is taken as UTC.
 func (s Stamp) UTC() int64 { return s.Nanos() - int64(s.Offset)*1e9 }
@@ -84,9 +98,9 @@ func formatNanos(nanos int64, zoned bool, offset int32) string {
 	return fmt.Sprintf("%s%c%02d:%02d", text, sign, offset/3600, offset/60%60)
 }
 
-// civil returns the seconds since 1970 of a date in the Gregorian calendar, after
+// civil returns the seconds from 1970 to a date in the Gregorian calendar, after
 // https://howardhinnant.github.io/date_algorithms.html#days_from_civil.
-func civil(year, month, day, hour, minute, second int) int64 {
+func civil(year, month, day int) int64 {
 	y := year
 	if month <= 2 {
 		y--
@@ -97,11 +111,11 @@ func civil(year, month, day, hour, minute, second int) int64 {
 	dayOfYear := (153*monthFromMarch+2)/5 + day - 1
 	dayOfEra := ofEra*365 + ofEra/4 - ofEra/100 + dayOfYear
 	days := int64(era)*146097 + int64(dayOfEra) - 719468
-	return days*86400 + int64(hour*3600+minute*60+second)
+	return days * 86400
 }
 
 func validDate(year, month, day int) bool {
-	if month < 1 || month > 12 || day < 1 || day > 31 {
+	if year < 1 || month < 1 || month > 12 || day < 1 || day > 31 {
 		return false
 	}
 	switch month {
@@ -206,7 +220,8 @@ func (s *Stamp) iso(b []byte, i int) bool {
 	if !validDate(year, month, day) || !validClock(hour, minute, second) {
 		return false
 	}
-	s.Sec, s.At, s.End = civil(year, month, day, hour, minute, second), i, i+19
+	s.setDate(year, month, day)
+	s.clock, s.At, s.End = int64(hour*3600+minute*60+second), i, i+19
 	s.readFraction(b)
 	s.readZone(b)
 	return true
@@ -222,7 +237,7 @@ func readClock(b []byte, i int) (s Stamp, ok bool) {
 	if !ok || clock&clockSeparators != 0 || !validClock(hour, minute, second) {
 		return s, false
 	}
-	s.Sec, s.End = int64(hour*3600+minute*60+second), i+8
+	s.clock, s.End = int64(hour*3600+minute*60+second), i+8
 	s.readFraction(b)
 	return s, true
 }
@@ -347,7 +362,7 @@ func dayFirstStamp(b []byte, i int) (s Stamp, ok bool) {
 	if s, ok = readClock(b, next); !ok {
 		return s, false
 	}
-	s.Sec += civil(year, month, day, 0, 0, 0)
+	s.setDate(year, month, day)
 	s.Lacks = lacks
 	s.readZone(b)
 	return s, true
@@ -366,7 +381,7 @@ func monthDayStamp(b []byte, i int) (s Stamp, ok bool) {
 	if s, ok = readClock(b, j+1); !ok {
 		return s, false
 	}
-	s.Sec += civil(leapYear, month, day, 0, 0, 0)
+	s.setDate(leapYear, month, day)
 	s.Lacks = Year
 	return s, true
 }
@@ -389,10 +404,10 @@ func compactStamp(b []byte, i int) (s Stamp, ok bool) {
 		if end == 0 || !validClock(clock/10000, clock/100%100, clock%100) {
 			return s, false
 		}
-		s = Stamp{Sec: int64(clock/10000*3600 + clock/100%100*60 + clock%100), End: end}
+		s = Stamp{clock: int64(clock/10000*3600 + clock/100%100*60 + clock%100), End: end}
 		s.readFraction(b)
 	}
-	s.Sec += civil(year, month, day, 0, 0, 0)
+	s.setDate(year, month, day)
 	s.readZone(b)
 	return s, true
 }
@@ -437,7 +452,7 @@ func epoch(value int64, digits int) (Stamp, bool) {
 	if sec < 1e9 || sec > last {
 		return Stamp{}, false
 	}
-	return Stamp{Sec: sec, Nano: int32(value % unit * (1e9 / unit)), Zoned: true}, true
+	return Stamp{clock: sec, Nano: int32(value % unit * (1e9 / unit)), Zoned: true}, true
 }
 
 // nameStamp reads Jan  2 15:04:05 of syslog, with or without a year in front of or behind the clock, and what begins
@@ -484,7 +499,7 @@ func nameStamp(b []byte, i int) (s Stamp, ok bool) {
 	if !validDate(year, month, day) {
 		return s, false
 	}
-	s.Sec += civil(year, month, day, 0, 0, 0)
+	s.setDate(year, month, day)
 	s.readZone(b)
 	return s, true
 }

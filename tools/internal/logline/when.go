@@ -79,7 +79,7 @@ func absolute(text string, last Stamp) (nanos int64, precision time.Duration, zo
 			if !last.Known() {
 				return 0, 0, s, false
 			}
-			s = s.Complete(time.Unix(last.Sec, 0))
+			s = s.Complete(time.Unix(last.Sec(), 0))
 			s.Zoned, s.Offset = last.Zoned, last.Offset
 		}
 		return s.Nanos(), precision, s, true

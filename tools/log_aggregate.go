@@ -1,0 +1,307 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/llama-agent/llama-agent/tools/internal/logline"
+)
+
+type aggregateArgs struct {
+	LogPath string `json:"log_path" jsonschema:"log file, relative to the workspace; may be compressed with gzip" arg:"minlen=1"`
+}
+
+// LogSummary is the Data of aggregate_log_errors. Lines is the sum of Records, Continued, Blank and Unparsed.
+type LogSummary struct {
+	Path      string `json:"path"`
+	Lines     int    `json:"lines"`
+	Records   int    `json:"records"`   // lines with a time stamp or a level where logs have them
+	Continued int    `json:"continued"` // lines that belong to the record before, such as stack traces
+	Blank     int    `json:"blank"`
+	Unparsed  int    `json:"unparsed"` // all other lines
+	// FirstUnparsed is the number of the first line counted in Unparsed.
+	FirstUnparsed int          `json:"first_unparsed,omitempty"`
+	FirstTime     string       `json:"first_time,omitempty"` // of the first and last record that have one, as the log's clock shows it
+	LastTime      string       `json:"last_time,omitempty"`
+	Levels        []LevelCount `json:"levels"` // of all records, the worst first
+	// StatusLevels tells that there are levels that were taken from HTTP statuses: 5xx error, 4xx warn, others info.
+	StatusLevels bool         `json:"status_levels,omitempty"`
+	Patterns     []LogPattern `json:"patterns"` // fatal and error first, then warn, then without a level; the most frequent first
+	// MorePatterns are not in Patterns, and MorePatternLines is how many records have them.
+	MorePatterns     int `json:"more_patterns,omitempty"`
+	MorePatternLines int `json:"more_pattern_lines,omitempty"`
+	// Ungrouped counts records whose messages are too many and too rare to be told apart. Counts of patterns are then the
+	// least there are.
+	Ungrouped int       `json:"ungrouped,omitempty"`
+	Codes     LogValues `json:"codes"` // of fields named code
+	Nodes     LogValues `json:"nodes"` // of fields named node
+}
+
+// A LogPattern is a message with its variable parts masked.
+type LogPattern struct {
+	Level     string `json:"level"`
+	Pattern   string `json:"pattern"`
+	Count     int    `json:"count"`
+	FirstLine int    `json:"first_line"`
+	LastLine  int    `json:"last_line"`
+	Example   string `json:"example"` // the first message
+	Same      bool   `json:"same"`    // all messages are Example
+}
+
+// LogValues are the values of a field, those of most errors first.
+type LogValues struct {
+	Values []LogValue `json:"values"`
+	// More values are not listed, and occur MoreCount times.
+	More      int `json:"more,omitempty"`
+	MoreCount int `json:"more_count,omitempty"`
+}
+
+// A LogValue is one value of a field.
+type LogValue struct {
+	Value     string `json:"value"`
+	Count     int    `json:"count"`
+	Errors    int    `json:"errors"` // how many of Count are in records of level error or fatal
+	FirstLine int    `json:"first_line"`
+	LastLine  int    `json:"last_line"`
+}
+
+func aggregateTool(w *workspace, options LogOptions) Tool {
+	return mustFunc(Spec{
+		Name:        "aggregate_log_errors",
+		Description: "Sums up a log: lines of each level, the most frequent errors with their lines, and the values of code= and node=.",
+		Takes:       []Subject{SubjectText},
+		Path:        "log_path",
+		ReadOnly:    true,
+		Limits: []string{
+			fmt.Sprintf("lists at most %d messages and values of a field; counts all", options.MaxMatches),
+			"knows plain text, JSON, logfmt, syslog, klog and web server logs; lines it cannot read are counted apart",
+		},
+	}, func(ctx context.Context, args aggregateArgs) (Result, error) {
+		f, problem := w.openText(ctx, args.LogPath)
+		if problem != nil {
+			return Result{}, problem
+		}
+		defer f.Close()
+		tally := newTally()
+		if err := f.runPass(tally); err != nil {
+			return Result{}, toolError("reading "+f.target.show, err)
+		}
+		summary := summarize(f, tally, options.MaxMatches)
+		if summary.Records == 0 && summary.Lines > 0 {
+			return Result{}, noRecords(summary)
+		}
+		rotated := w.rotated(f.target)
+		return Result{Data: summary, Text: summaryText(summary, rotated)}, nil
+	})
+}
+
+// noRecords refuses a file that is no log, rather than to report that it has no errors.
+func noRecords(s LogSummary) *Error {
+	return &Error{
+		Kind:    KindFailed,
+		Message: fmt.Sprintf("0 of the %s of %q could be read as log records: none has a time stamp or a level", plural(s.Lines, "line"), s.Path),
+		Fix:     "use search_file or read_file for it",
+		Data:    s,
+	}
+}
+
+func summarize(f *textFile, t *logTally, limit int) LogSummary {
+	s := LogSummary{
+		Path: f.target.show, Lines: t.lines, Records: t.records, Continued: t.continued, Blank: t.blank, Unparsed: t.unparsed,
+		FirstUnparsed: t.firstUnparsed, Levels: levelCounts(t.levels), StatusLevels: t.fromStatus, Patterns: []LogPattern{},
+		Ungrouped: t.patterns.lost, Codes: fieldValues(&t.fields[logline.Code], limit), Nodes: fieldValues(&t.fields[logline.Node], limit),
+	}
+	if t.first.End > 0 {
+		near := f.target.info.ModTime()
+		s.FirstTime, s.LastTime = t.first.Complete(near).String(), t.last.Complete(near).String()
+	}
+	byGroup := map[int][]LogPattern{}
+	for _, key := range t.patterns.sorted() {
+		found := t.patterns.byKey[key]
+		level := logline.Level(key[0])
+		pattern := LogPattern{
+			Level: level.String(), Pattern: validText(key[1:]), Count: found.total, FirstLine: found.first, LastLine: found.last,
+			Example: validText(found.example), Same: found.same,
+		}
+		byGroup[patternGroup(level)] = append(byGroup[patternGroup(level)], pattern)
+	}
+	for group := range patternGroups {
+		for _, pattern := range byGroup[group] {
+			if len(s.Patterns) < limit {
+				s.Patterns = append(s.Patterns, pattern)
+				continue
+			}
+			s.MorePatterns++
+			s.MorePatternLines += pattern.Count
+		}
+	}
+	return s
+}
+
+// The groups of patterns, in the order in which they are listed.
+const (
+	groupErrors = iota
+	groupWarnings
+	groupUnknown
+	patternGroups
+)
+
+func patternGroup(level logline.Level) int {
+	switch level {
+	case logline.Fatal, logline.Error:
+		return groupErrors
+	case logline.Warn:
+		return groupWarnings
+	}
+	return groupUnknown
+}
+
+func fieldValues(c *tallies, limit int) LogValues {
+	out := LogValues{Values: []LogValue{}, MoreCount: c.lost}
+	for _, key := range c.sorted() {
+		found := c.byKey[key]
+		if len(out.Values) == limit {
+			out.More++
+			out.MoreCount += found.total
+			continue
+		}
+		out.Values = append(out.Values, LogValue{
+			Value: validText(key), Count: found.total, Errors: found.bad, FirstLine: found.first, LastLine: found.last,
+		})
+	}
+	return out
+}
+
+func summaryText(s LogSummary, rotated []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s", s.Path, plural(s.Lines, "line"), plural(s.Records, "record"))
+	if s.FirstTime != "" {
+		fmt.Fprintf(&b, ", from %s to %s", s.FirstTime, s.LastTime)
+	}
+	if s.Lines == 0 {
+		b.WriteString(" (empty file)")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "\nlevels: %s", levelText(s.Levels))
+	if s.StatusLevels {
+		b.WriteString(" (of requests by HTTP status: 5xx error, 4xx warn)")
+	}
+	if s.Continued > 0 {
+		fmt.Fprintf(&b, "\n%s to the record before, such as stack traces", belong(s.Continued))
+	}
+	if s.Unparsed > 0 {
+		fmt.Fprintf(&b, "\n%s could not be read as log records; the first is line %d", plural(s.Unparsed, "line"), s.FirstUnparsed)
+	}
+	writePatterns(&b, s)
+	writeValues(&b, "code", s.Codes)
+	writeValues(&b, "node", s.Nodes)
+	rotatedText(&b, rotated)
+	return b.String()
+}
+
+func belong(lines int) string {
+	if lines == 1 {
+		return "1 line belongs"
+	}
+	return fmt.Sprintf("%d lines belong", lines)
+}
+
+// writePatterns lists the most frequent messages: of errors, of warnings, and of records without a level when there are
+// neither.
+func writePatterns(b *strings.Builder, s LogSummary) {
+	titles := [patternGroups]string{"errors", "warnings", "messages without a level"}
+	most := [patternGroups]int{10, 5, 10}
+	byGroup := [patternGroups][]LogPattern{}
+	for _, p := range s.Patterns {
+		level, _ := logline.ParseLevel(p.Level)
+		byGroup[patternGroup(level)] = append(byGroup[patternGroup(level)], p)
+	}
+	if len(byGroup[groupErrors]) == 0 {
+		b.WriteString("\nno errors")
+	}
+	if len(byGroup[groupErrors])+len(byGroup[groupWarnings]) > 0 {
+		byGroup[groupUnknown] = nil
+	}
+	hidden := 0
+	for group, patterns := range byGroup {
+		if len(patterns) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s, the most frequent message first:", titles[group])
+		shown := min(most[group], len(patterns))
+		for _, p := range patterns[:shown] {
+			writePattern(b, p)
+		}
+		hidden += len(patterns) - shown
+	}
+	if hidden += s.MorePatterns; hidden > 0 {
+		fmt.Fprintf(b, "\n[%s not shown; find them with search_log and level]", plural(hidden, "other message"))
+	}
+	if s.Ungrouped > 0 {
+		fmt.Fprintf(b, "\n[%s with rare messages were not told apart; counts of messages may be a little too low]", plural(s.Ungrouped, "record"))
+	}
+}
+
+func writePattern(b *strings.Builder, p LogPattern) {
+	text := p.Pattern
+	if p.Same {
+		text = p.Example
+	}
+	if text == "" {
+		text = "(no message)"
+	}
+	lines := fmt.Sprintf("line %d", p.FirstLine)
+	if p.Count > 1 {
+		lines = fmt.Sprintf("lines %d to %d", p.FirstLine, p.LastLine)
+	}
+	level := ""
+	if p.Level != logline.NoLevel.String() {
+		level = " " + p.Level
+	}
+	fmt.Fprintf(b, "\n%d%s, %s: %s", p.Count, level, lines, clip(text, maxPatternBytes))
+}
+
+// writeValues lists the values of a field with their counts.
+func writeValues(b *strings.Builder, name string, v LogValues) {
+	const most = 10
+	if len(v.Values) == 0 {
+		return
+	}
+	onlyErrors := true
+	for _, value := range v.Values {
+		onlyErrors = onlyErrors && value.Errors == value.Count
+	}
+	fmt.Fprintf(b, "\nvalues of %s:", name)
+	hidden, hiddenCount := v.More, v.MoreCount
+	for i, value := range v.Values {
+		switch {
+		case i >= most:
+			hidden++
+			hiddenCount += value.Count
+			continue
+		case i > 0:
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, " %s %s", value.Value, times(value.Count))
+		if !onlyErrors {
+			fmt.Fprintf(b, " (%d in errors)", value.Errors)
+		}
+	}
+	if onlyErrors {
+		b.WriteString(" (all in errors)")
+	}
+	switch {
+	case hidden > 0:
+		fmt.Fprintf(b, " [%s, %s, not shown]", plural(hidden, "other value"), times(hiddenCount))
+	case hiddenCount > 0:
+		fmt.Fprintf(b, " [rare values, %s, were not told apart]", times(hiddenCount))
+	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
