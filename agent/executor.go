@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/templates"
@@ -112,7 +113,7 @@ func (w *work) stateOfRepeat(call Call) StepState {
 
 // chooseTool asks which tool makes the next call of the step.
 func (w *work) chooseTool(ctx context.Context, step Step, last Call) (string, error) {
-	form, err := choiceForm(w.offered.Names(), w.limits)
+	form, err := choiceForm(worthOffering(w.offered.Specs(), w.stored()), w.limits)
 	if err != nil {
 		return "", err
 	}
@@ -210,6 +211,8 @@ type outcome struct {
 	Text       string          `json:"text"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *CallError      `json:"error,omitempty"`
+	Artifact   string          `json:"artifact,omitempty"`
+	Problem    string          `json:"problem,omitempty"` // why a large result was not stored
 	DurationMS int64           `json:"duration_ms"`
 }
 
@@ -231,11 +234,19 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 		if err != nil && ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
-		return newOutcome(result, err, w.clock().Sub(begun).Milliseconds()), nil
+		took := w.clock().Sub(begun).Milliseconds()
+		result, artifact, problem := w.virtualize(ctx, call, result)
+		o := newOutcome(result, err, took)
+		o.Artifact, o.Problem = artifact, problem
+		return o, nil
 	}, options...)
 	switch {
 	case err == nil:
 		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
+		call.Artifact = done.Artifact
+		if done.Problem != "" {
+			w.note(ctx, done.Problem)
+		}
 		return replayed, nil
 	case errors.Is(context.Cause(ctx), errTimeUp):
 		// The transcript goes on to the answer, so that the call needs an outcome there.
@@ -249,6 +260,39 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 				"check that, then resume with --retry-unknown to run it again", call.Tool, clip(string(call.Arguments), 200))}
 	}
 	return false, err
+}
+
+// virtualize stores a result that is too large for the prompt, and returns it as the model should see it, with the reference or
+// why there is none.
+func (w *work) virtualize(ctx context.Context, call *Call, result tools.Result) (_ tools.Result, artifact, problem string) {
+	if w.archive == nil {
+		return result, "", ""
+	}
+	shown, stored, err := w.archive.Apply(ctx, Owner(ctx), call.Tool, call.Arguments, result)
+	switch {
+	case err != nil:
+		return result, "", fmt.Sprintf("A large result of %s stays in the prompt: %v.", call.Tool, err)
+	case stored != nil:
+		return shown, stored.Ref, ""
+	}
+	return shown, "", ""
+}
+
+// Owner names whom what a tool call stores belongs to: the thread of the task that ctx belongs to, or nobody.
+func Owner(ctx context.Context) string {
+	info, _ := graph.Running(ctx)
+	return info.Thread
+}
+
+// stored are the references of the task's stored results, oldest first.
+func (w *work) stored() []string {
+	var refs []string
+	for _, c := range w.calls() {
+		if c.Artifact != "" && !slices.Contains(refs, c.Artifact) {
+			refs = append(refs, c.Artifact)
+		}
+	}
+	return refs
 }
 
 // digest tells calls with other arguments apart in the key of an effect.

@@ -14,7 +14,7 @@ type plannedSteps struct {
 // makePlan asks for the first plan, or after a review for the steps that find what is missing.
 func (w *work) makePlan(ctx context.Context) error {
 	w.counters.Iterations++
-	form, err := planForm(w.offered.Specs(), w.task.Facts, w.limits)
+	form, err := planForm(w.offered.Specs(), w.task.Facts, w.stored(), w.limits)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/templates"
@@ -22,11 +23,18 @@ func needsReview(plan []Step, calls []Call) bool {
 			continue
 		}
 		c := last[s.Number]
-		if s.State != StepDone || c == nil || c.Error != nil || !whole(c.Result) {
+		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !whole(c.Result) {
 			return true
 		}
 	}
 	return false
+}
+
+// lookedInto reports whether a call that worked was about a stored result.
+func lookedInto(artifact string, calls []Call) bool {
+	return slices.ContainsFunc(calls, func(c Call) bool {
+		return c.Error == nil && c.Artifact == "" && strings.Contains(string(c.Arguments), artifact)
+	})
 }
 
 // whole reports whether a result object says that it holds everything: by convention it says "truncated": true or "at_end":

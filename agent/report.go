@@ -55,6 +55,7 @@ func reportOf(thread string, s graph.State) *Report {
 	for _, c := range callsOf(transcriptChannel.Get(s)) {
 		r.Calls = append(r.Calls, ReportedCall{
 			Step: c.Step, Tool: c.Tool, Arguments: c.Arguments, Result: c.Result, Error: c.Error, DurationMS: c.DurationMS,
+			ArtifactID: c.Artifact,
 		})
 	}
 	r.Notes = append(r.Notes, notesChannel.Get(s)...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 	"github.com/llama-agent/llama-agent/tools"
@@ -43,12 +45,20 @@ type Config struct {
 	// is whole. A small model finds gaps there that do not exist. Without it every task with a tool call is reviewed.
 	TrustPlan bool
 
+	// Archive keeps large results outside the prompt, and gives tools to look into them among Tools. Nil leaves them in it.
+	Archive Archive
+
 	Workspace string            // the folder the tools work in; a task is resumed in the same one
 	Settings  map[string]string // name → value of what else changes a task's result; compared on resuming
 
 	Clock  func() time.Time // default time.Now
 	NewID  func() string    // default: four random hexadecimal digits; the end of a thread ID
 	Logger *slog.Logger     // default: discards
+}
+
+// Archive stores large results for their owner; see [tools.Virtualizer], which is one.
+type Archive interface {
+	Apply(ctx context.Context, owner, tool string, args json.RawMessage, r tools.Result) (tools.Result, *artifacts.Artifact, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -112,7 +122,7 @@ func New(config Config) (*Runner, error) {
 	}
 	f := &flow{
 		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
-		trustPlan: config.TrustPlan,
+		trustPlan: config.TrustPlan, archive: config.Archive,
 	}
 	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger, Labels: statusLabel})
 	if err != nil {

@@ -74,7 +74,7 @@ func boundedList(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.S
 // planForm asks for 1 to limits.MaxPlanSteps steps. Each names its file first, then a tool that fits that file, then what to
 // do: small models choose well in that order, and a tool for the wrong kind of file cannot be planned. A file or tool that is
 // not offered is accepted in a reply: the step becomes a failed call, and the model chooses again with the names before it.
-func planForm(specs []tools.Spec, facts Facts, limits Limits) (*form, error) {
+func planForm(specs []tools.Spec, facts Facts, stored []string, limits Limits) (*form, error) {
 	plan := func(step *jsonschema.Schema) *jsonschema.Schema {
 		return object(property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
 	}
@@ -84,7 +84,7 @@ func planForm(specs []tools.Spec, facts Facts, limits Limits) (*form, error) {
 	name := func() *jsonschema.Schema { return boundedText(1, limits.MaxTextRunes) }
 	longest := limits.MaxTextRunes // what is offered is accepted
 	var asked []*jsonschema.Schema
-	for _, g := range subjectGroups(specs, facts) {
+	for _, g := range subjectGroups(specs, facts, stored) {
 		asked = append(asked, step(oneOf(g.files...), oneOf(g.tools...)))
 		for _, file := range g.files {
 			longest = max(longest, utf8.RuneCountInString(file))
@@ -104,9 +104,9 @@ func planForm(specs []tools.Spec, facts Facts, limits Limits) (*form, error) {
 // subjectGroup is the files of one kind with the tools that fit them.
 type subjectGroup struct{ files, tools []string }
 
-// subjectGroups pairs files with tools. The last group is about no file in particular, and is always there.
-func subjectGroups(specs []tools.Spec, facts Facts) []subjectGroup {
-	files := map[tools.Subject][]string{}
+// subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.
+func subjectGroups(specs []tools.Spec, facts Facts, stored []string) []subjectGroup {
+	files := map[tools.Subject][]string{tools.SubjectArtifact: stored}
 	folders := map[string]bool{}
 	for _, f := range facts.Files {
 		subject := tools.SubjectOf(f.Kind)
@@ -125,7 +125,9 @@ func subjectGroups(specs []tools.Spec, facts Facts) []subjectGroup {
 		}
 	}
 	var out []subjectGroup
-	for _, subject := range []tools.Subject{tools.SubjectText, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther} {
+	for _, subject := range []tools.Subject{
+		tools.SubjectArtifact, tools.SubjectText, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther,
+	} {
 		fitting := toolsFor(specs, subject)
 		if subject == tools.SubjectOther {
 			fitting = toolsThat(specs, func(s tools.Spec) bool { // an unknown kind: let the tool say what fits
@@ -166,7 +168,16 @@ func takes(s tools.Spec, subject tools.Subject) bool {
 	return s.Takes == nil || slices.Contains(s.Takes, subject)
 }
 
-func isAboutFiles(s tools.Spec) bool { return s.Path != "" || s.Takes == nil }
+func isAboutFiles(s tools.Spec) bool {
+	return s.Path != "" && !slices.Equal(s.Takes, []tools.Subject{tools.SubjectArtifact}) || s.Takes == nil
+}
+
+// worthOffering are the tools that a call can be made with: those about stored results only once there are some.
+func worthOffering(specs []tools.Spec, stored []string) []string {
+	return toolsThat(specs, func(s tools.Spec) bool {
+		return len(stored) > 0 || !slices.Equal(s.Takes, []tools.Subject{tools.SubjectArtifact})
+	})
+}
 
 // choiceForm asks for one tool, or none. As in a plan, any name is accepted.
 func choiceForm(names []string, limits Limits) (*form, error) {

@@ -89,7 +89,7 @@ func TestPlanOffersToolsThatFitTheFile(t *testing.T) {
 		{"more files than are listed", Facts{Files: []File{{Path: "a.db", Kind: "sqlite"}}, FilesLeftOut: 1},
 			[]offer{{"a.db", "query"}, nothing, {"", "read count query"}}},
 	} {
-		f, err := planForm(subjectSpecs, test.facts, Limits{}.withDefaults())
+		f, err := planForm(subjectSpecs, test.facts, nil, Limits{}.withDefaults())
 		require.NoError(t, err, test.name)
 		require.Equal(t, test.want, offers(t, f), test.name)
 	}
@@ -101,7 +101,7 @@ func TestPlanOffersAToolThatTakesAnythingEverywhere(t *testing.T) {
 		Files:        []File{{Path: "a/a.txt", Kind: "text"}, {Path: "b.db", Kind: "sqlite"}, {Path: "c.png", Kind: "binary"}},
 		FilesLeftOut: 1,
 	}
-	f, err := planForm(append(slices.Clone(subjectSpecs), tools.Spec{Name: "remote"}), facts, Limits{}.withDefaults())
+	f, err := planForm(append(slices.Clone(subjectSpecs), tools.Spec{Name: "remote"}), facts, nil, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Len(t, offers(t, f), 6)
 	for _, o := range offers(t, f) {
@@ -111,10 +111,10 @@ func TestPlanOffersAToolThatTakesAnythingEverywhere(t *testing.T) {
 
 func TestPlanOffersNoFileThatNoToolTakes(t *testing.T) {
 	t.Parallel()
-	f, err := planForm(subjectSpecs[3:4], Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, Limits{}.withDefaults())
+	f, err := planForm(subjectSpecs[3:4], Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, nil, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
-	f, err = planForm(nil, Facts{FilesLeftOut: 9}, Limits{}.withDefaults())
+	f, err = planForm(nil, Facts{FilesLeftOut: 9}, nil, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
 }
@@ -124,7 +124,7 @@ func TestPlanAcceptsMoreThanItAsksFor(t *testing.T) {
 	t.Parallel()
 	limits := Limits{MaxTextRunes: 16}.withDefaults()
 	long := strings.Repeat("é", 40) + ".db"
-	f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: long, Kind: "sqlite"}}}, limits)
+	f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: long, Kind: "sqlite"}}}, nil, limits)
 	require.NoError(t, err)
 	for _, step := range []string{
 		`{"tool":"query","do":"x"}`, `{"file":"","tool":"query","do":"x"}`, `{"do":"x","tool":"query","file":"none"}`,

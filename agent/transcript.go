@@ -23,6 +23,8 @@ type Call struct {
 	Text   string          `json:"text"`             // what the model reads
 	Result json.RawMessage `json:"result,omitempty"` // the tool's result object
 	Error  *CallError      `json:"error,omitempty"`
+	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
+	Artifact string `json:"artifact,omitempty"`
 
 	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
 	Skipped bool `json:"skipped,omitempty"`

@@ -173,7 +173,7 @@ func TestExamplesArePlansThatAreAskedFor(t *testing.T) {
 				facts.Files = append(facts.Files, File{Path: s.File, Kind: kind})
 			}
 		}
-		f, err := planForm(specs, facts, Limits{}.withDefaults())
+		f, err := planForm(specs, facts, nil, Limits{}.withDefaults())
 		require.NoError(t, err)
 		require.NoError(t, validate(t, f.schema, planText(planned)), e.Task)
 	}
@@ -231,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{"", "```\n{}\n```", `{"steps":[{"file":"none","tool":"look","do":"x"}]}`, `{"steps":[{"tool":"look","do":"x"}]}`, "{\"steps\":[\xff]}"} {
 		f.Add(seed)
 	}
-	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, Limits{}.withDefaults())
+	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, nil, Limits{}.withDefaults())
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, reply string) {
 		got, err := decode[plannedSteps](form, reply)
@@ -244,7 +244,7 @@ func FuzzDecode(f *testing.F) {
 func TestFormsAskForBoundedRepliesInOrder(t *testing.T) {
 	t.Parallel()
 	limits := Limits{}.withDefaults()
-	f, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, limits)
+	f, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, nil, limits)
 	require.NoError(t, err)
 	require.True(t, json.Valid(f.schema))
 	require.Regexp(t, `"file":\{"type":"string","enum":\["none"\]\},"tool":\{"type":"string","enum":\["none","look"\]\},"do":`, string(f.schema))

@@ -24,6 +24,7 @@ type flow struct {
 	clock    func() time.Time
 
 	trustPlan bool
+	archive   Archive // nil: results stay in the prompt
 }
 
 // work is one run of one node: what it read, and what it will have changed when it returns. It belongs to the goroutine that

@@ -18,6 +18,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/llama-agent/llama-agent/agent"
+	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
@@ -42,13 +43,14 @@ type Options struct {
 // App is an agent with its stores and tools, and its model once [App.LoadModel] has been called. It is safe for concurrent
 // use, except that LoadModel, the first Run or Resume, and Close must not run beside other methods.
 type App struct {
-	options Options
-	tools   *tools.Registry
-	saver   checkpoint.Saver
-	closers []func() error
-	runner  *agent.Runner
-	loaded  bool
-	loading time.Duration // that the model took
+	options   Options
+	tools     *tools.Registry
+	saver     checkpoint.Saver
+	artifacts *artifacts.Store // nil when there is none
+	closers   []func() error
+	runner    *agent.Runner
+	loaded    bool
+	loading   time.Duration // that the model took
 
 	closing sync.Once
 	closed  error
@@ -65,13 +67,16 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Loading == nil {
 		o.Loading = func(float32) {}
 	}
-	registry, err := Tools(o.Config, nil)
-	if err != nil {
-		return nil, err
+	a := &App{options: o}
+	err := a.openStore(ctx)
+	if err == nil {
+		err = a.openArtifacts(ctx)
 	}
-	a := &App{options: o, tools: registry}
-	if err := a.openStore(ctx); err != nil {
-		return nil, err
+	if err == nil {
+		a.tools, err = Tools(o.Config, a.artifacts, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.newRunner(noModel{}); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -137,7 +142,7 @@ func (a *App) LoadModel(ctx context.Context) error {
 func (a *App) newRunner(model llms.Model) error {
 	c := a.options.Config
 	runner, err := agent.New(agent.Config{
-		Model: model, Tools: a.tools, Saver: a.saver, Durability: graph.Durability(c.Agent.Durability),
+		Model: model, Tools: a.tools, Archive: a.archive(), Saver: a.saver, Durability: graph.Durability(c.Agent.Durability),
 		Limits: agent.Limits{
 			MaxIterations: c.Agent.MaxIterations, MaxPlanSteps: c.Agent.MaxPlanSteps,
 			MaxToolRounds: c.Agent.MaxToolRoundsPerStep, MaxToolCalls: c.Agent.MaxToolCalls,

@@ -132,6 +132,9 @@ func (a *App) Delete(ctx context.Context, threads ...string) ([]Deleted, error) 
 			return done, fmt.Errorf("deleting thread %s: %w", id, err)
 		}
 		done = append(done, Deleted{id, freed.Checkpoints, freed.Bytes})
+		if err := a.dropArtifacts(ctx, id); err != nil {
+			return done, fmt.Errorf("removing the stored results of thread %s: %w", id, err)
+		}
 	}
 	return done, nil
 }
@@ -150,6 +153,9 @@ func (a *App) Copy(ctx context.Context, from, to string) error {
 		return errors.New("the store of tasks cannot copy them")
 	}
 	err := copier.CopyThread(ctx, from, to)
+	if err == nil {
+		err = a.copyArtifacts(ctx, from, to)
+	}
 	if errors.Is(err, checkpoint.ErrThreadExists) {
 		return fmt.Errorf("thread %s exists already; choose another ID for the copy", to)
 	}

@@ -12,15 +12,16 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
 // Tools makes the registry of a configuration: the built-in tools that can work and are enabled, or of these the ones
-// named in only.
-func Tools(c *config.Config, only []string) (*tools.Registry, error) {
+// named in only. The tools about stored results look into store; without one they can only be described.
+func Tools(c *config.Config, store *artifacts.Store, only []string) (*tools.Registry, error) {
 	usable := []tools.Tool{}
-	for _, t := range builtIn(c) {
+	for _, t := range builtIn(c, store) {
 		if t.off == "" {
 			usable = append(usable, t.Tool)
 		}
@@ -56,7 +57,7 @@ type builtInTool struct {
 	off string
 }
 
-func builtIn(c *config.Config) []builtInTool {
+func builtIn(c *config.Config, store *artifacts.Store) []builtInTool {
 	var list []builtInTool
 	add := func(off string, family []tools.Tool) {
 		for _, t := range family {
@@ -65,6 +66,7 @@ func builtIn(c *config.Config) []builtInTool {
 	}
 	add("", fileTools(c))
 	add("", databaseTools(c))
+	add(artifactsOff(c), artifactTools(c, store))
 	add(shellOff(c), tools.Shell(tools.ShellOptions{
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots, AllowedCommands: c.Tools.Shell.AllowedCommands,
 		Timeout: c.Tools.Shell.Timeout, MaxOutputBytes: c.Tools.MaxOutputChars,
@@ -107,12 +109,12 @@ type ToolArgument struct {
 
 // DescribeTools lists all tools, those that are off included.
 func DescribeTools(c *config.Config) ([]ToolInfo, error) {
-	enabled, err := Tools(c, nil)
+	enabled, err := Tools(c, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	list := []ToolInfo{}
-	for _, t := range builtIn(c) {
+	for _, t := range builtIn(c, nil) {
 		spec := t.Spec()
 		info := ToolInfo{
 			Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Arguments: []ToolArgument{},

@@ -148,7 +148,8 @@ func artifactSummaryTool(s *artifactStore) Tool {
 	return mustFunc(Spec{
 		Name:        "get_artifact_summary",
 		Description: "Tells what a stored large result is: its size, its facts, its beginning and its end.",
-		Takes:       []Subject{SubjectNone},
+		Takes:       []Subject{SubjectArtifact},
+		Path:        "artifact_id",
 		ReadOnly:    true,
 		Limits:      []string{fmt.Sprintf("shows at most %d characters of the content", s.options.PreviewChars)},
 	}, func(ctx context.Context, args artifactSummaryArgs) (Result, error) {
@@ -197,7 +198,8 @@ func searchArtifactTool(s *artifactStore) Tool {
 	return mustFunc(Spec{
 		Name:        "search_artifact",
 		Description: "Finds the lines of a stored large result that contain a text, and counts them all.",
-		Takes:       []Subject{SubjectNone},
+		Takes:       []Subject{SubjectArtifact},
+		Path:        "artifact_id",
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("shows at most %s and %s of them", plural(s.options.MaxMatches, "match"), plural(s.options.MaxRetrieveBytes, "byte")),
@@ -287,7 +289,8 @@ func retrieveArtifactTool(s *artifactStore) Tool {
 	return mustFunc(Spec{
 		Name:        "retrieve_artifact",
 		Description: "Reads a part of a stored large result, from a line or a byte on.",
-		Takes:       []Subject{SubjectNone},
+		Takes:       []Subject{SubjectArtifact},
+		Path:        "artifact_id",
 		ReadOnly:    true,
 		Limits:      []string{fmt.Sprintf("at most %s a call", plural(s.options.MaxRetrieveBytes, "byte"))},
 	}, func(ctx context.Context, args retrieveArtifactArgs) (Result, error) {

@@ -31,7 +31,7 @@ type Spec struct {
 	// Takes says what the tool is for, so that a plan can be kept to tools that fit; nil: anything. It is no permission:
 	// a call with another kind of file gives an error that names the right tool.
 	Takes []Subject
-	// Path names the required argument that is the file or folder; empty when there is none.
+	// Path names the required argument that is the file, folder or artifact; empty when there is none.
 	Path     string
 	ReadOnly bool     // nothing outside the process changes, so that a call may be repeated
 	Origin   string   // where the tool comes from: "built in", or a file
@@ -47,7 +47,8 @@ const (
 	SubjectDatabase Subject = "database" // a SQLite file
 	SubjectOther    Subject = "other"    // any other file
 	SubjectFolder   Subject = "folder"
-	SubjectNone     Subject = "none" // no file in particular
+	SubjectArtifact Subject = "artifact" // a stored result, by its reference
+	SubjectNone     Subject = "none"     // no file in particular
 )
 
 // SubjectOf tells which subject a file is, by its kind as list_files gives it.
