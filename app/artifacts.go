@@ -156,4 +156,3 @@ func (a *App) copyArtifacts(ctx context.Context, from, to string) error {
 	_, err := a.artifacts.Copy(ctx, from, to)
 	return err
 }
-
