@@ -47,7 +47,7 @@ func newRegistry(c *config.Config, list []tools.Tool) (*tools.Registry, error) {
 		return nil, err
 	}
 	// Families have time limits of their own; the general one must not cut them short.
-	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout)
+	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.Log.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout)
 	return registry.WithLimits(tools.Limits{Timeout: longest + time.Second, MaxOutputChars: c.Tools.MaxOutputChars}), nil
 }
 
@@ -65,6 +65,7 @@ func builtIn(c *config.Config, store *artifacts.Store) []builtInTool {
 		}
 	}
 	add("", fileTools(c))
+	add("", logTools(c))
 	add("", databaseTools(c))
 	add(artifactsOff(c), artifactTools(c, store))
 	add(shellOff(c), tools.Shell(tools.ShellOptions{
@@ -138,6 +139,13 @@ func fileTools(c *config.Config) []tools.Tool {
 	return timed(c.Tools.File.Timeout, tools.Files(tools.FileOptions{
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots,
 		MaxReadChars: c.Tools.File.MaxReadChars, MaxMatches: c.Tools.File.MaxMatches,
+	}))
+}
+
+func logTools(c *config.Config) []tools.Tool {
+	return timed(c.Tools.Log.Timeout, tools.Logs(tools.LogOptions{
+		Workspace: c.Workspace, AllowedRoots: c.Tools.Log.AllowedRoots, MaxReadChars: c.Tools.Log.MaxReadChars,
+		MaxMatches: c.Tools.Log.MaxMatches, MaxWindowLines: c.Tools.Log.MaxWindowLines,
 	}))
 }
 

@@ -155,7 +155,7 @@ func toolKeys() []*key {
 		define(log, "max_read_chars", chars, 300_000, func(c *Config) *int { return &c.Tools.Log.MaxReadChars },
 			"Characters of a log that one call returns.", outcome),
 		define(log, "max_matches", count, 50, func(c *Config) *int { return &c.Tools.Log.MaxMatches },
-			"Matches that one search returns.", outcome),
+			"Lines that one search shows, and kinds of messages that one summary lists.", outcome),
 		define(log, "max_window_lines", count, 40, func(c *Config) *int { return &c.Tools.Log.MaxWindowLines },
 			"Lines of one log window.", outcome),
 		timeout(log, 10*time.Second, func(c *Config) *time.Duration { return &c.Tools.Log.Timeout }, "one call"),

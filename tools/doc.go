@@ -1,5 +1,5 @@
 // Package tools holds what a model may call: the [Tool] interface, a [Registry] that checks every call against the
-// tool's argument schema before it runs, and the built-in tools for files, SQLite databases and shell commands.
+// tool's argument schema before it runs, and the built-in tools for files, logs, SQLite databases and shell commands.
 //
 // The built-in tools only read. They resolve every path and refuse what lies outside the allowed folders; SQL is
 // checked by the database, not by word lists; a shell command is parsed, checked, and run from the same parsed words.

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,12 +80,12 @@ func (w *workspace) rotated(t target) []string {
 		return nil
 	}
 	sortEntries(children)
-	base, dir := filepath.Base(t.real), path.Dir(t.show)
+	base := filepath.Base(t.real)
 	var found []string
 	for _, child := range children {
 		rest, ok := strings.CutPrefix(child.Name(), base)
 		if ok && len(rest) > 1 && (rest[0] == '.' || rest[0] == '-') && child.Type().IsRegular() && len(found) < most {
-			found = append(found, joinShown(dir, child.Name()))
+			found = append(found, w.show(filepath.Join(filepath.Dir(t.real), child.Name())))
 		}
 	}
 	return found

@@ -141,7 +141,11 @@ func newLogFilter(ctx context.Context, w *workspace, f *textFile, args searchLog
 			}
 		}
 		*bound.to = &understood
-		notes = append(notes, understood.Describe(bound.name, bound.text))
+		note := understood.Describe(bound.name, bound.text)
+		if understood.Zoned() && !last.Zoned {
+			note += "; the log names no zone, so its times were taken as UTC"
+		}
+		notes = append(notes, note)
 	}
 	return filter, notes, nil
 }
@@ -281,8 +285,11 @@ func writeLogMatches(b *strings.Builder, r LogSearchResult) {
 		}
 		fmt.Fprintf(b, "\nother %s: %s", what, levelText(r.OtherLevels))
 	}
+	if level, ok := logline.ParseLevel(r.Query); ok && total == 0 {
+		fmt.Fprintf(b, "\n[to find records by their level, leave query out and give level %q]", level)
+	}
 	if r.Untimed > 0 {
-		fmt.Fprintf(b, "\n%s without a time that could be read were left out", plural(r.Untimed, "other line"))
+		fmt.Fprintf(b, "\nleft out without a time that could be read: %s", plural(r.Untimed, "other line"))
 	}
 	if r.Unparsed > 0 {
 		fmt.Fprintf(b, "\n%s could not be read as log records", plural(r.Unparsed, "line"))

@@ -45,29 +45,25 @@ func newTally() *logTally {
 func (t *logTally) fork() logPass { return newTally() }
 
 func (t *logTally) take(data []byte) {
-	// Fields of text are found over all lines at once, because looking for them in each line takes more time than the rest.
-	scan := logline.ScanPairs(data)
-	field, value, found := scan.Next()
+	// Pairs are found over all lines at once: a search in each line would take more time than the rest.
+	pairs := logline.ScanPairs(data)
+	field, value, found := pairs.Next()
 	for at := 0; at < len(data); {
 		line, next := nextLine(data, at)
 		at = next
 		role := t.takeLine(line)
 		bad := t.level >= logline.Error && (role == logline.Record || role == logline.Continues)
-		isJSON := len(line) > 0 && line[0] == '{'
-		if isJSON {
-			t.takeFields(line, bad)
+		for found && pairs.At() <= next {
+			t.fields[field].add(value, value, t.lines, bad)
+			field, value, found = pairs.Next()
 		}
-		for found && scan.At() <= next {
-			if !isJSON {
-				t.fields[field].add(value, value, t.lines, bad)
-			}
-			field, value, found = scan.Next()
+		if len(line) > 0 && line[0] == '{' {
+			t.takeFields(logline.ScanKeys(line), bad)
 		}
 	}
 }
 
-func (t *logTally) takeFields(line []byte, bad bool) {
-	scan := logline.ScanFields(line)
+func (t *logTally) takeFields(scan logline.FieldScan, bad bool) {
 	for {
 		field, value, ok := scan.Next()
 		if !ok {
@@ -96,7 +92,7 @@ func (t *logTally) takeLine(line []byte) logline.Role {
 			t.last = l.Stamp
 		}
 		if l.Level >= logline.Warn || l.Level == logline.NoLevel {
-			t.takeMessage(l.MessageText(line))
+			t.takeMessage(l.MessageText(line), l.Form)
 		}
 	case logline.Continues:
 		t.continued++
@@ -112,7 +108,7 @@ func (t *logTally) takeLine(line []byte) logline.Role {
 }
 
 // takeMessage counts the message of a record under its pattern. The key of a pattern begins with its level.
-func (t *logTally) takeMessage(message []byte) {
+func (t *logTally) takeMessage(message []byte, form logline.Form) {
 	if end := bytes.IndexByte(message, '\n'); end >= 0 {
 		message = message[:end]
 	}
@@ -120,7 +116,12 @@ func (t *logTally) takeMessage(message []byte) {
 	if len(message) > maxMessageBytes {
 		message = wholeRunes(message[:maxMessageBytes])
 	}
-	t.key = logline.Mask(append(t.key[:0], byte(t.level)), message)
+	t.key = append(t.key[:0], byte(t.level))
+	if form == logline.Access {
+		t.key = logline.MaskRequest(t.key, message)
+	} else {
+		t.key = logline.Mask(t.key, message)
+	}
 	if len(t.key) > 1+maxPatternBytes {
 		t.key = append(wholeRunes(t.key[:1+maxPatternBytes]), "…"...)
 	}
@@ -132,7 +133,11 @@ func (t *logTally) takePart(part []byte, first, _ bool) {
 	if first {
 		t.takeLine(trimCR(part))
 	}
-	t.takeFields(part, t.level >= logline.Error)
+	bad := t.level >= logline.Error
+	t.takeFields(logline.ScanPairs(part), bad)
+	if first && part[0] == '{' {
+		t.takeFields(logline.ScanKeys(part), bad)
+	}
 }
 
 func (t *logTally) join(fork logPass) {

@@ -74,12 +74,13 @@ func logWindowTool(w *workspace, options LogOptions) Tool {
 	})
 }
 
-// clipWindow returns how many lines before and after the target fit into most lines, in the same proportion.
+// clipWindow returns how many lines before and after the target fit into most lines: half on each side, and what one side
+// does not need on the other.
 func clipWindow(before, after, most int) (keptBefore, keptAfter int, clipped bool) {
 	if before+after <= most {
 		return before, after, false
 	}
-	keptBefore = before * most / (before + after)
+	keptBefore = min(before, max(most/2, most-after))
 	return keptBefore, most - keptBefore, true
 }
 

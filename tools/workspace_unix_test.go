@@ -48,13 +48,21 @@ func TestPathsStayInTheWorkspace(t *testing.T) {
 		filepath.Join(outside, "s.txt"), outside, "/etc/passwd", "/", "dangling", "link-to-link",
 		"./../ws-secret/s.txt", "self", "a.txt\x00.png",
 	} {
-		for _, tool := range []string{"read_file", "get_file_metadata", "search_file", "count_lines"} {
+		for _, tool := range []string{
+			"read_file", "get_file_metadata", "search_file", "count_lines", "aggregate_log_errors", "search_log", "get_log_window",
+		} {
 			args := map[string]any{"file_path": path}
 			switch tool {
 			case "search_file":
 				args["query"] = "SECRET"
 			case "count_lines":
 				args = map[string]any{"path": path}
+			case "aggregate_log_errors":
+				args = map[string]any{"log_path": path}
+			case "search_log":
+				args = map[string]any{"log_path": path, "query": "SECRET"}
+			case "get_log_window":
+				args = map[string]any{"log_path": path, "line_number": 1}
 			}
 			problem := callError(t, r, tool, args, KindDenied)
 			require.NotContains(t, problem.Error(), "SECRET")
@@ -105,6 +113,10 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 		for _, tool := range []string{"read_file", "get_file_metadata"} {
 			require.ErrorContains(t, callError(t, r, tool, map[string]any{"file_path": name}, KindDenied), kind)
 		}
+		for _, tool := range []string{"aggregate_log_errors", "search_log"} {
+			require.ErrorContains(t, callError(t, r, tool, map[string]any{"log_path": name}, KindDenied), kind)
+		}
+		callError(t, r, "get_log_window", map[string]any{"log_path": name, "line_number": 1}, KindDenied)
 		callError(t, r, "query_sqlite", map[string]any{"db_path": name, "query": "SELECT 1"}, KindDenied)
 		callError(t, r, "execute_shell_command", map[string]any{"command": "cat " + name}, KindDenied)
 	}
@@ -113,6 +125,18 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	w := newWorkspace("/dev", nil)
 	_, problem := w.resolve("null")
 	require.ErrorContains(t, problem, "is a device")
+}
+
+func TestLogsThroughLinksInsideTheWorkspace(t *testing.T) {
+	t.Parallel()
+	ws, outside := escapes(t)
+	writeFiles(t, ws, map[string]string{"logs/app.log": "ERROR x\n", "logs/app.log.1": "ERROR y\n"})
+	writeFiles(t, outside, map[string]string{"old.log": "SECRET\n"})
+	require.NoError(t, os.Symlink("logs/app.log", filepath.Join(ws, "current.log")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "old.log"), filepath.Join(ws, "logs", "app.log.2")))
+	result := mustCall(t, builtins(t, ws), "aggregate_log_errors", map[string]any{"log_path": "current.log"})
+	require.Contains(t, result.Text, "\n1 error, line 1: x")
+	require.Contains(t, result.Text, "[older parts of this log were not read: logs/app.log.1]")
 }
 
 // TestOpenAfterTheCheck swaps a checked file for something else, as a racing program could.

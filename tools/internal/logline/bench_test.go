@@ -36,7 +36,7 @@ func BenchmarkFields(b *testing.B) {
 	text := []byte("2026-01-05 00:00:00,061 INFO  [worker-10] com.shop.http.RequestLogger - Request path=/api/v1 status=200 took=43ms")
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		s := ScanFields(text)
+		s := ScanPairs(text)
 		s.Next()
 	}
 }

@@ -27,84 +27,67 @@ const maxFieldValue = 64
 
 // A FieldScan finds the fields of a text, one after the other.
 type FieldScan struct {
-	line []byte
+	text []byte
 	at   int // where to go on
-	key  int // the next ode" of a line that begins with a brace; len(line) when there is none
-}
-
-// ScanFields returns a scan of one line: for code= and node=, and in a line that begins with a brace for "code": and
-// "node": too.
-func ScanFields(line []byte) FieldScan {
-	s := ScanPairs(line)
-	if len(line) > 0 && line[0] == '{' {
-		s.key = 0
-		s.findKey()
-	}
-	return s
+	keys bool
 }
 
 // ScanPairs returns a scan for code= and node= in any number of lines.
-func ScanPairs(text []byte) FieldScan { return FieldScan{line: text, key: len(text)} }
+func ScanPairs(text []byte) FieldScan { return FieldScan{text: text} }
+
+// ScanKeys returns a scan for the keys "code": and "node": in a line of JSON, at any depth.
+func ScanKeys(line []byte) FieldScan { return FieldScan{text: line, keys: true} }
 
 // At returns the position behind the last field.
 func (s *FieldScan) At() int { return s.at }
 
-func (s *FieldScan) findKey() {
-	if next := bytes.Index(s.line[s.key:], []byte(`ode"`)); next >= 0 {
-		s.key += next
-	} else {
-		s.key = len(s.line)
-	}
-}
-
-// Next returns the next field. Its value is part of the line, without quotes, and not empty.
+// Next returns the next field. Its value is part of the text, without quotes, and not empty.
 func (s *FieldScan) Next() (field Field, value []byte, ok bool) {
 	for {
-		name, start := s.equals()
-		if s.key < name {
-			name, start = s.key+3, jsonValue(s.line, s.key+4)
-			s.at = s.key + 1
-			s.key++
-			s.findKey()
-			if start == 0 || !isFieldName(s.line[:name]) {
-				continue
-			}
-		}
-		if name == len(s.line) {
-			s.at = name
+		name, start := s.nextName()
+		if name < 0 {
 			return 0, nil, false
 		}
-		value, end := fieldValue(s.line, start)
-		s.at = start
-		if len(value) == 0 {
+		var end int
+		if value, end = fieldValue(s.text, start); len(value) == 0 {
+			s.at = max(s.at, start)
 			continue
 		}
-		if s.line[name-4] == 'n' {
-			field = Node
-		}
 		s.at = end
-		for s.key < s.at {
-			s.key++
-			s.findKey()
+		if s.text[name-4] == 'n' {
+			field = Node
 		}
 		return field, value, true
 	}
 }
 
-// equals finds the next code= or node=. The name's end is the length of the line when there is none.
-func (s *FieldScan) equals() (name, start int) {
-	line := s.line
-	for at := s.at; at < len(line); {
-		next := bytes.IndexByte(line[at:], '=')
-		if next < 0 {
-			break
+// nextName finds the next name of a field: where it ends, and where its value begins. The end is negative when there is none.
+func (s *FieldScan) nextName() (end, value int) {
+	text := s.text
+	for s.at < len(text) {
+		if s.keys {
+			next := bytes.Index(text[s.at:], []byte(`ode"`))
+			if next < 0 {
+				break
+			}
+			end = s.at + next + 3
+			s.at = end + 1
+			value = jsonValue(text, s.at)
+		} else {
+			next := bytes.IndexByte(text[s.at:], '=')
+			if next < 0 {
+				break
+			}
+			end = s.at + next
+			s.at = end + 1
+			value = s.at
 		}
-		at += next + 1
-		if at >= 5 && line[at-2] == 'e' && isFieldName(line[:at-1]) {
-			return at - 1, at
+		if value > 0 && isFieldName(text[:end]) {
+			return end, value
 		}
 	}
-	return len(line), 0
+	s.at = len(text)
+	return -1, 0
 }
 
 // isFieldName tells whether text ends with the name of a field as a whole word.

@@ -9,14 +9,20 @@ import (
 
 func fieldsOf(line string) []string {
 	found := []string{}
-	scan := ScanFields([]byte(line))
-	for {
-		field, value, ok := scan.Next()
-		if !ok {
-			return found
-		}
-		found = append(found, field.String()+"="+string(value))
+	scans := []FieldScan{ScanPairs([]byte(line))}
+	if strings.HasPrefix(line, "{") {
+		scans = append(scans, ScanKeys([]byte(line)))
 	}
+	for _, scan := range scans {
+		for {
+			field, value, ok := scan.Next()
+			if !ok {
+				break
+			}
+			found = append(found, field.String()+"="+string(value))
+		}
+	}
+	return found
 }
 
 func TestFieldsOfALine(t *testing.T) {

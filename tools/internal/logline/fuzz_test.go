@@ -48,16 +48,17 @@ func FuzzParse(f *testing.F) {
 		var flow Flow
 		flow.Next(line, &l)
 		flow.Next(line, &l)
-		scan := ScanFields(line)
-		for last := -1; ; {
-			_, value, ok := scan.Next()
-			if !ok {
-				break
+		for _, scan := range []FieldScan{ScanPairs(line), ScanKeys(line)} {
+			for last := -1; ; {
+				_, value, ok := scan.Next()
+				if !ok {
+					break
+				}
+				require.NotEmpty(t, value)
+				require.LessOrEqual(t, len(value), maxFieldValue)
+				require.Greater(t, scan.At(), last, "no progress")
+				last = scan.At()
 			}
-			require.NotEmpty(t, value)
-			require.LessOrEqual(t, len(value), maxFieldValue)
-			require.Greater(t, scan.at, last, "no progress")
-			last = scan.at
 		}
 	})
 }

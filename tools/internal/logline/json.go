@@ -14,38 +14,38 @@ type member struct {
 	kind            byte // '"', '{', '[', or the first character of a number or literal
 }
 
-// nextMember reads the member at i, which is behind '{' or ','. The end is the position behind it, and 0 when there is
-// none: at the end of the object, or where the text is no JSON. It is lenient: it finds what is there and does not
-// check what is between.
-func nextMember(b []byte, i int) (m member, end int) {
+// read reads the member at i, which is behind '{' or ','. It returns the position behind it, and 0 when there is none: at
+// the end of the object, or where the text is no JSON. It is lenient: it finds what is there and does not check what is
+// between.
+func (m *member) read(b []byte, i int) int {
 	i = skipBlanks(b, i)
 	if i >= len(b) || b[i] != '"' {
-		return m, 0
+		return 0
 	}
 	m.key = i + 1
 	if m.keyEnd = stringEnd(b, m.key); m.keyEnd < 0 {
-		return m, 0
+		return 0
 	}
 	i = skipBlanks(b, m.keyEnd+1)
 	if i >= len(b) || b[i] != ':' {
-		return m, 0
+		return 0
 	}
 	i = skipBlanks(b, i+1)
 	if i >= len(b) {
-		return m, 0
+		return 0
 	}
 	m.kind = b[i]
 	switch m.kind {
 	case '"':
 		m.value = i + 1
 		if m.valueEnd = stringEnd(b, m.value); m.valueEnd < 0 {
-			return m, 0
+			return 0
 		}
 		i = m.valueEnd + 1
 	case '{', '[':
 		m.value = i
 		if m.valueEnd = nestedEnd(b, i); m.valueEnd < 0 {
-			return m, 0
+			return 0
 		}
 		i = m.valueEnd
 	default:
@@ -57,9 +57,9 @@ func nextMember(b []byte, i int) (m member, end int) {
 	}
 	i = skipBlanks(b, i)
 	if i >= len(b) || b[i] != ',' && b[i] != '}' {
-		return m, 0
+		return 0
 	}
-	return m, i
+	return i
 }
 
 func skipBlanks(b []byte, i int) int {
@@ -71,6 +71,12 @@ func skipBlanks(b []byte, i int) int {
 
 // stringEnd returns the position of the quote that ends a string, or -1.
 func stringEnd(b []byte, i int) int {
+	const short = 12 // most keys are, and then a loop is faster than a call
+	for end := min(len(b), i+short); i < end && b[i] != '\\'; i++ {
+		if b[i] == '"' {
+			return i
+		}
+	}
 	for i < len(b) {
 		quote := bytes.IndexByte(b[i:], '"')
 		if quote < 0 {
@@ -135,23 +141,21 @@ func keyRole(key []byte) int {
 }
 
 // parseJSON recognises an object on one line that has a time, a level or a message.
-func parseJSON(line []byte) Line {
-	l := Line{Form: JSON, MessageEnd: -1}
-	var stand member // for the message
+func (l *Line) parseJSON(line []byte) {
+	l.MessageEnd = -1
+	var m, stand member // stand is for the message
 	for i := 1; ; i++ {
-		m, end := nextMember(line, i)
-		if end == 0 {
-			break
+		if i = m.read(line, i); i == 0 {
+			break // it is cut off, or no object
 		}
-		i = end
 		switch keyRole(line[m.key:m.keyEnd]) {
 		case keyTime:
 			if l.Stamp.End == 0 {
-				l.Stamp = jsonStamp(line, m)
+				l.Stamp.readJSON(line, &m)
 			}
 		case keyLevel:
 			if l.Level == NoLevel {
-				l.Level = jsonLevel(line, m)
+				l.Level = jsonLevel(line, &m)
 			}
 		case keyMessage:
 			if m.kind == '"' && l.MessageEnd < 0 {
@@ -163,23 +167,27 @@ func parseJSON(line []byte) Line {
 			}
 		}
 		if line[i] == '}' {
-			return closedJSON(line, l, stand, i)
+			if l.MessageEnd < 0 && stand.kind != 0 {
+				l.Message, l.MessageEnd, l.Escaped = stand.value, stand.valueEnd, true
+			}
+			if l.closeJSON(line, i) {
+				return
+			}
+			break
 		}
 	}
-	return Line{} // it is cut off, or no object
+	*l = Line{}
 }
 
-// closedJSON is parseJSON at the closing brace.
-func closedJSON(line []byte, l Line, stand member, end int) Line {
-	if l.Stamp.End == 0 && l.Level == NoLevel && l.MessageEnd < 0 || len(bytes.TrimSpace(line[end+1:])) > 0 {
-		return Line{}
+// closeJSON is parseJSON at the closing brace. It tells whether the object is a record.
+func (l *Line) closeJSON(line []byte, end int) bool {
+	if l.Stamp.End == 0 && l.Level == NoLevel && l.MessageEnd < 0 || !isBlank(line[end+1:]) {
+		return false
 	}
-	if l.MessageEnd < 0 && stand.kind != 0 {
-		l.Message, l.MessageEnd, l.Escaped = stand.value, stand.valueEnd, true
-	}
+	l.Form = JSON
 	if l.MessageEnd < 0 {
 		l.Message, l.MessageEnd = skipBlanks(line, 1), end
-		return l
+		return true
 	}
 	if l.Level == NoLevel { // a container's output, wrapped
 		inner := line[l.Message:l.MessageEnd]
@@ -190,27 +198,27 @@ func closedJSON(line []byte, l Line, stand member, end int) Line {
 			}
 		}
 	}
-	return l
+	return true
 }
 
-// jsonStamp reads a time: a string in any form, a number since 1970, or MongoDB's {"$date": …}.
-func jsonStamp(line []byte, m member) Stamp {
-	var s Stamp
+// readJSON reads a time: a string in any form, a number since 1970, or MongoDB's {"$date": …}.
+func (s *Stamp) readJSON(line []byte, m *member) {
 	switch {
 	case m.kind == '"':
-		s = stampAt(line[:m.valueEnd], m.value)
+		if text := line[:m.valueEnd]; !s.iso(text, m.value) {
+			*s = stampAt(text, m.value)
+		}
 	case m.kind == '{':
-		inner, end := nextMember(line[:m.valueEnd], m.value+1)
-		if end > 0 && inner.kind == '"' {
-			s = stampAt(line[:inner.valueEnd], inner.value)
+		var inner member
+		if end := inner.read(line[:m.valueEnd], m.value+1); end > 0 && inner.kind == '"' {
+			*s = stampAt(line[:inner.valueEnd], inner.value)
 		}
 	case isDigit(m.kind):
-		if s = stampAt(line[:m.valueEnd], m.value); s.End == 0 {
-			s = numberStamp(line[m.value:m.valueEnd])
+		if *s = stampAt(line[:m.valueEnd], m.value); s.End == 0 {
+			*s = numberStamp(line[m.value:m.valueEnd])
 			s.At, s.End = m.value, m.valueEnd
 		}
 	}
-	return s
 }
 
 // numberStamp reads milliseconds or seconds with an exponent or a fraction, such as zap's 1.7e9.
@@ -234,7 +242,7 @@ func numberStamp(text []byte) Stamp {
 	return Stamp{clock: whole, Nano: int32((sec - float64(whole)) * 1e9), Zoned: true}
 }
 
-func jsonLevel(line []byte, m member) Level {
+func jsonLevel(line []byte, m *member) Level {
 	value := line[m.value:m.valueEnd]
 	switch {
 	case m.kind == '"' && len(value) == 1:
@@ -287,8 +295,8 @@ func Readable(line []byte) string {
 	if len(line) == 0 || line[0] != '{' {
 		return string(line)
 	}
-	l := parseJSON(line)
-	if l.Form != JSON || !l.Escaped {
+	var l Line
+	if l.parseJSON(line); l.Form != JSON || !l.Escaped {
 		return string(line)
 	}
 	var head, rest strings.Builder
@@ -301,16 +309,15 @@ func Readable(line []byte) string {
 		head.WriteByte(' ')
 	}
 	head.Write(l.MessageText(line))
+	var m member
 	for i := 1; ; i++ {
-		m, end := nextMember(line, i)
-		if end == 0 {
+		if i = m.read(line, i); i == 0 {
 			break
 		}
-		i = end
 		inHead := m.value == l.Message || l.Stamp.End > 0 && m.value <= l.Stamp.At && l.Stamp.At < m.valueEnd ||
-			keyRole(line[m.key:m.keyEnd]) == keyLevel && jsonLevel(line, m) == l.Level && l.Level != NoLevel
+			keyRole(line[m.key:m.keyEnd]) == keyLevel && jsonLevel(line, &m) == l.Level && l.Level != NoLevel
 		if !inHead {
-			writePair(&rest, line, m)
+			writePair(&rest, line, &m)
 		}
 		if line[i] == '}' {
 			break
@@ -319,7 +326,7 @@ func Readable(line []byte) string {
 	return head.String() + rest.String()
 }
 
-func writePair(b *strings.Builder, line []byte, m member) {
+func writePair(b *strings.Builder, line []byte, m *member) {
 	b.WriteByte(' ')
 	b.WriteString(unescape(line[m.key:m.keyEnd]))
 	b.WriteByte('=')

@@ -64,6 +64,12 @@ func (l *Line) Parse(line []byte) {
 		*l = parseIndented(line)
 		return
 	}
+	if line[0] == '{' {
+		if l.parseJSON(line); l.Form == Unknown && len(line) > 1 && isLetter(line[1]) { // {main} and the like
+			*l = parseAnywhere(line)
+		}
+		return
+	}
 	if hasEscape(line) {
 		*l = parseColoured(line)
 		return
@@ -75,7 +81,7 @@ func (l *Line) Parse(line []byte) {
 func parseOther(line []byte) Line {
 	switch c := line[0]; {
 	case c == '{':
-		return parseJSON(line)
+		return Line{} // a whole line is needed for JSON
 	case c == '<':
 		if l := parseSyslog(line); l.Form != Unknown {
 			return l
@@ -472,9 +478,6 @@ func parseColoured(line []byte) Line {
 		l = afterStamp(plain[:n], s)
 	} else {
 		l = parseOther(plain[:n])
-	}
-	if l.Form == JSON { // the head alone is no object
-		return Line{}
 	}
 	if l.Form != Unknown {
 		if l.Stamp.End > 0 {

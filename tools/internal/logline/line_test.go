@@ -65,6 +65,8 @@ func TestLinesInTheCommonForms(t *testing.T) {
 		"ABC 2026-01-05 10:04:11 ERROR late stamp":                        {Text, Error, "2026-01-05 10:04:11", "late stamp"},
 		"2026-01-05 10:04:11 <Error> node: down":                          {Text, Error, "2026-01-05 10:04:11", "node: down"},
 
+		"{main} 2026-01-05 10:04:11 ERROR braces": {Text, Error, "2026-01-05 10:04:11", "braces"},
+
 		// Syslog, klog, logcat.
 		"Jan  5 10:04:11 host sshd[42]: Failed password":       {Text, NoLevel, "1972-01-05 10:04:11", "sshd[42]: Failed password"},
 		"Jan  5 10:04:11 host app[42]: ERROR boom":             {Text, Error, "1972-01-05 10:04:11", "boom"},

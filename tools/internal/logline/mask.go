@@ -50,6 +50,31 @@ func Mask(dst, message []byte) []byte {
 	return dst
 }
 
+// MaskRequest is Mask for the message of an [Access] line: method, path without its query and with numbers and UUIDs
+// masked, and status. It appends like Mask when the message is no request.
+func MaskRequest(dst, message []byte) []byte {
+	request, status, ok := bytes.Cut(bytes.TrimPrefix(message, []byte{'"'}), []byte(`" `))
+	method, path, both := bytes.Cut(request, []byte{' '})
+	if !ok || !both || len(path) == 0 || path[0] != '/' {
+		return Mask(dst, message)
+	}
+	path, _, _ = bytes.Cut(path, []byte{' '})
+	path, _, _ = bytes.Cut(path, []byte{'?'})
+	dst = append(append(dst, method...), ' ')
+	for i := 0; i < len(path); {
+		switch {
+		case isHexDigit(path[i]) && isUUID(path[i:]):
+			dst, i = append(dst, maskUUID...), i+uuidLength
+		case isDigit(path[i]):
+			dst, i = append(dst, maskNumber...), numberEnd(path, i)
+		default:
+			dst = append(dst, path[i])
+			i++
+		}
+	}
+	return append(append(dst, ' '), status...)
+}
+
 // isGap tells what a signed number or a path follows.
 func isGap(c byte) bool {
 	switch c {

@@ -42,3 +42,17 @@ func TestMask(t *testing.T) {
 	}
 	require.Equal(t, "kept <n>", string(Mask([]byte("kept "), []byte("5"))))
 }
+
+func TestMaskRequest(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		`"GET /api/orders/7/items?page=2 HTTP/1.1" 500`:                    "GET /api/orders/<n>/items 500",
+		`"POST /u/123e4567-e89b-12d3-a456-426614174000/v1.2 HTTP/2.0" 201`: "POST /u/<uuid>/v<n> 201",
+		`"GET / HTTP/1.1" 200`: "GET / 200",
+		`"-" 400`:              "<text> <n>",
+		`"\x16\x03" 400`:       "<text> <n>",
+		"":                     "",
+	} {
+		require.Equal(t, want, string(MaskRequest(nil, []byte(message))))
+	}
+}

@@ -182,6 +182,9 @@ func (b Bound) Allows(s Stamp) bool {
 	return nanos >= b.nanos
 }
 
+// Zoned tells that the bound names a moment, and not a time on the log's own clock.
+func (b Bound) Zoned() bool { return b.zoned }
+
 // String writes the bound in full, with its zone when it has one. An end that includes a whole second, minute or day is
 // shown to the second.
 func (b Bound) String() string {
