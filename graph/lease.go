@@ -23,6 +23,9 @@ func (g *Graph) openRecorder(ctx context.Context, sc *scope, cancel context.Canc
 	}
 	l.Expires = l.Acquired.Add(cfg.ttl)
 	if err := leaser.Acquire(ctx, l); err != nil {
+		if !errors.Is(err, ErrThreadBusy) { // it may have been granted all the same
+			err = errors.Join(err, leaser.Release(context.WithoutCancel(ctx), l.Thread, l.Token))
+		}
 		return nil, err
 	}
 	sc.lease = l.Token
