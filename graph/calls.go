@@ -19,9 +19,10 @@ type taskCalls struct {
 	send    bool
 	private Update // input of a Send
 	scope   *scope
-	rootSeq int64         // Seq of the root's checkpoint at which the superstep began
-	effects *effects      // nil when nothing is stored
-	beats   chan struct{} // has an item after progress; nil when nobody watches
+	rootSeq int64                       // Seq of the root's checkpoint at which the superstep began
+	effects *effects                    // nil when nothing is stored
+	ready   func(context.Context) error // waits until the position of the superstep is stored
+	beats   chan struct{}               // has an item after progress; nil when nobody watches
 
 	mu       sync.Mutex
 	known    []checkpoint.Nested // questions of subgraphs that earlier runs left

@@ -47,7 +47,7 @@ func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update
 	if r.recorder, err = target.openRecorder(ctx, r.scope, cancel); err != nil {
 		return info, err
 	}
-	defer func() { err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx)), r.recorder.release(context.WithoutCancel(ctx))) }()
 
 	saved, err := r.recorder.load(ctx, cfg.from)
 	switch {

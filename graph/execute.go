@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -90,7 +91,7 @@ func (r *run) prepare() {
 	}
 	for _, t := range r.pos.tasks {
 		t.state, t.base = r.pos.state(r.g), r.pos.cells
-		t.calls = &taskCalls{node: t.node, id: t.id, step: r.pos.step(), send: t.send, private: t.input, scope: r.scope, effects: fx,
+		t.calls = &taskCalls{ready: r.ready, node: t.node, id: t.id, step: r.pos.step(), send: t.send, private: t.input, scope: r.scope, effects: fx,
 			rootSeq: r.scope.rootSeq, known: t.stored.Nested, asked: slices.Clone(t.stored.Interrupts), answers: slices.Clone(t.stored.Answers)}
 		if r.scope.above == nil {
 			t.calls.rootSeq = r.pos.info.Seq
@@ -110,6 +111,17 @@ func (r *run) prepare() {
 			}
 		}
 	}
+}
+
+// ready waits until the position that the superstep began at is stored, here and in the graphs above.
+func (r *run) ready(ctx context.Context) error {
+	switch {
+	case r.recorder != nil:
+		return r.recorder.ready(ctx)
+	case r.scope.above != nil:
+		return r.scope.above.ready(ctx)
+	}
+	return nil
 }
 
 // prepareSend gives a task its private input.
@@ -259,9 +271,18 @@ func (r *run) outcome(ctx context.Context, x *execution) error {
 	}
 	err := r.failure(ctx, x)
 	if r.recorder != nil {
-		err = errors.Join(err, r.recorder.keep(r.pos.info.Seq, r.pos.tasks))
+		err = unstored(err, r.recorder.keep(r.pos.info.Seq, r.pos.tasks))
 	}
 	return err
+}
+
+// unstored joins the end of a run with the failure to store it, if there was one. That failure alone counts where the end was
+// no error: a question that isn't stored can't be answered, and the graph above would take the end of a subgraph for a success.
+func unstored(err, storing error) error {
+	if storing != nil && (errors.Is(err, ErrInterrupted) || errors.Is(err, ErrDrained) || errors.Is(err, ErrNoParent)) {
+		return fmt.Errorf("storing where the run stopped: %w", storing)
+	}
+	return errors.Join(err, storing)
 }
 
 func (r *run) failure(ctx context.Context, x *execution) error {

@@ -20,7 +20,8 @@ type recorder struct {
 	saver     checkpoint.Saver
 	thread    string
 	namespace string
-	lease     string // token, empty when the saver grants none
+	lease     string                      // token, empty when the saver grants none
+	above     func(context.Context) error // of a subgraph: waits until the position of the task that runs it is stored
 	mode      Durability
 	labels    map[string]string // of the run's options, until they are stored
 	made      map[string]string // from the state, as stored
@@ -61,6 +62,9 @@ func (g *Graph) newRecorder(ctx context.Context, sc *scope) *recorder {
 		g: g, saver: sc.saver, thread: sc.cfg.thread, namespace: joinNamespace(sc.path), lease: sc.lease,
 		mode: sc.cfg.durability, labels: sc.cfg.labels,
 		versions: map[string]int64{}, unsaved: map[int]channelChange{}, stopped: make(chan struct{}),
+	}
+	if sc.above != nil {
+		s.above = sc.above.ready
 	}
 	s.changed = sync.NewCond(&s.mu)
 	go s.write(context.WithoutCancel(ctx))
@@ -134,12 +138,23 @@ func (s *recorder) commit(ctx context.Context, next *position, changes []channel
 	ready := append(s.held, b)
 	s.held = nil
 	if s.mode == Sync {
-		return s.saver.Save(ctx, ready...)
+		return s.save(ctx, ready...)
 	}
 	for i := range ready {
 		s.enqueue(storeOp{boundary: &ready[i]})
 	}
 	return s.failed()
+}
+
+// save stores boundaries. Those of a subgraph mustn't be ahead of the graph above: if that began again from an earlier position,
+// it would find what the subgraph had done in steps that, for the thread, never were.
+func (s *recorder) save(ctx context.Context, ready ...checkpoint.Boundary) error {
+	if s.above != nil {
+		if err := s.above(ctx); err != nil {
+			return err
+		}
+	}
+	return s.saver.Save(ctx, ready...)
 }
 
 // note keeps changes for the next boundary.
@@ -281,12 +296,20 @@ func (s *recorder) keepForExit(r checkpoint.Result) bool {
 	return true
 }
 
-// ready returns once the position that a superstep began at is stored: an effect without it would be lost, and run again, after
-// a crash. Tasks call it.
+// ready returns once the position that a superstep began at is stored, here and above: an effect without it would be lost, and
+// run again, after a crash. Tasks call it.
 func (s *recorder) ready(ctx context.Context) error {
+	if s.above != nil {
+		if err := s.above(ctx); err != nil {
+			return err
+		}
+	}
 	switch s.mode {
 	case Exit:
-		return s.saveLast(context.WithoutCancel(ctx))
+		if err := s.saveLast(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		return s.failed()
 	case Async:
 		return s.flush()
 	case Sync:
@@ -299,16 +322,7 @@ func (s *recorder) effects(sc *scope, seq int64) *effects {
 	if !ok {
 		return nil
 	}
-	ready := s.ready
-	if sc.above != nil { // first the position of the task that runs this graph
-		ready = func(ctx context.Context) error {
-			if err := sc.above.effects.ready(ctx); err != nil {
-				return err
-			}
-			return s.ready(ctx)
-		}
-	}
-	return &effects{ready: ready, log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: sc.cfg.retryUnknown}
+	return &effects{ready: s.ready, log: log, thread: s.thread, namespace: s.namespace, lease: s.lease, seq: seq, clock: s.g.opts.Clock, retryUnknown: sc.cfg.retryUnknown}
 }
 
 // discard drops what Exit holds back, for a subgraph that came to its end: nobody will continue it.
@@ -318,7 +332,7 @@ func (s *recorder) discard() {
 	s.last, s.kept = nil, nil
 }
 
-// close stores what isn't stored yet, and releases the lease.
+// close stores what isn't stored yet.
 func (s *recorder) close(ctx context.Context) error {
 	var errs []error
 	errs = append(errs, s.saveLast(ctx))
@@ -330,10 +344,15 @@ func (s *recorder) close(ctx context.Context) error {
 	if !s.told {
 		errs = append(errs, s.err)
 	}
-	if s.stopLease != nil {
-		errs = append(errs, s.stopLease(ctx))
-	}
 	return errors.Join(errs...)
+}
+
+// release gives the thread's lease back, if the recorder has it.
+func (s *recorder) release(ctx context.Context) error {
+	if s.stopLease == nil {
+		return nil
+	}
+	return s.stopLease(ctx)
 }
 
 // saveLast stores what Exit held back. A failure is final: what was taken from the state for the boundary can't be put back.
@@ -358,7 +377,7 @@ func (s *recorder) saveBoundary(ctx context.Context, last *position, results []c
 		return fmt.Errorf("storing the last step of graph %q in thread %q: %w", s.g.name, s.thread, err)
 	}
 	b.Checkpoint.Bytes = b.Size()
-	if err := s.saver.Save(ctx, b); err != nil || len(results) == 0 {
+	if err := s.save(ctx, b); err != nil || len(results) == 0 {
 		return err
 	}
 	return s.saver.SaveResults(ctx, checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: s.lastSeq, Lease: s.lease, Results: results})
@@ -460,7 +479,7 @@ func (s *recorder) writeAll(ctx context.Context, ops []storeOp) error {
 			for i, op := range ops[:n] {
 				boundaries[i] = *op.boundary
 			}
-			err = s.saver.Save(ctx, boundaries...)
+			err = s.save(ctx, boundaries...)
 		} else {
 			set := checkpoint.ResultSet{Thread: s.thread, Namespace: s.namespace, Seq: ops[0].seq, Lease: s.lease}
 			for _, op := range ops[:n] {

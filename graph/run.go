@@ -123,14 +123,16 @@ func (r *run) close(ctx context.Context, err error) error {
 	if err == nil && r.scope.above != nil && r.g.opts.AsSubgraph == Inherit {
 		r.recorder.discard()
 	}
-	closeErr := r.recorder.close(context.WithoutCancel(ctx))
-	if closeErr == nil {
+	storing := r.recorder.close(context.WithoutCancel(ctx))
+	releasing := r.recorder.release(context.WithoutCancel(ctx))
+	if errors.Is(err, errLeft) && (storing != nil || releasing != nil) {
+		r.g.opts.Logger.WarnContext(ctx, "storing a run that its consumer left", "graph", r.g.name, "thread", r.scope.cfg.thread,
+			"error", errors.Join(storing, releasing))
+	}
+	if err = unstored(err, storing); releasing == nil {
 		return err
 	}
-	if errors.Is(err, errLeft) {
-		r.g.opts.Logger.WarnContext(ctx, "storing a run that its consumer left", "graph", r.g.name, "thread", r.scope.cfg.thread, "error", closeErr)
-	}
-	return errors.Join(err, closeErr)
+	return errors.Join(err, releasing)
 }
 
 // state is what the run has to show for.
