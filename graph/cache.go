@@ -22,7 +22,7 @@ type CachePolicy struct {
 }
 
 // Cache keeps the results of a node in [Options.Cache], which must be set, and takes them from there instead of running the
-// node again, also in other runs and threads of graphs with the same name. Failures and interrupted tasks are not kept. A
+// node again, also in other runs and threads of graphs with the same name. Failures, and results that depend on an answer, are not kept. A
 // result is looked up under the node's name, so clear the cache when the node's function changes; see [Graph.ClearCache].
 func Cache(p CachePolicy) NodeOption { return func(n *nodeDef) { n.cache = &p } }
 
@@ -95,7 +95,7 @@ func (r *run) recall(ctx context.Context) {
 
 // remember puts the result of a task into its node's cache.
 func (g *Graph) remember(ctx context.Context, t *task) {
-	if t.def.cache == nil || t.err != nil || t.handled != nil || t.calls.open() {
+	if t.def.cache == nil || t.err != nil || t.handled != nil || t.calls.asking() {
 		return
 	}
 	key, err := t.cacheKey()

@@ -79,6 +79,13 @@ func (c *taskCalls) open() bool {
 	return c.next > len(c.answers) || c.halted != nil
 }
 
+// asking reports whether the task has asked something, also when it has the answer.
+func (c *taskCalls) asking() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.asked) > 0 || len(c.nested) > 0 || len(c.known) > 0 || c.halted != nil
+}
+
 // stop returns why the task was interrupted when it wasn't by a question of its own.
 func (c *taskCalls) stop() error {
 	c.mu.Lock()
@@ -94,11 +101,11 @@ func (c *taskCalls) beat() {
 	}
 }
 
-// hopeless reports whether no other attempt can help against err.
+// hopeless reports whether neither another attempt nor an error handler is due after err.
 func (c *taskCalls) hopeless(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.refused || errors.Is(err, ErrStuck)
+	return c.refused || errors.Is(err, ErrStuck) || leaves(err)
 }
 
 func (c *taskCalls) record() ([]checkpoint.Interrupt, [][]byte) {
@@ -218,10 +225,11 @@ func (c *taskCalls) reject(n int) {
 	}
 }
 
-// reopen takes the answers to questions of subgraphs back.
+// reopen takes the answers to questions of subgraphs back. To run the subgraph again is no use then.
 func (c *taskCalls) reopen(ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.refused = true
 	c.known = slices.Clone(c.known)
 	for i := range c.known {
 		if slices.Contains(ids, c.known[i].ID) {

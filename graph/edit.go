@@ -41,13 +41,16 @@ func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update
 		return info, fmt.Errorf("editing thread %q: %w", thread, err)
 	}
 	cfg.durability, cfg.forward = Sync, forward
+	clear(cfg.modes) // there is nobody to tell
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{g: target, scope: &scope{cfg: cfg, path: cfg.namespace, saver: g.opts.Saver}, cancel: cancel, pos: target.emptyPosition()}
 	if r.recorder, err = target.openRecorder(ctx, r.scope, cancel); err != nil {
 		return info, err
 	}
-	defer func() { err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx)), r.recorder.release(context.WithoutCancel(ctx))) }()
+	defer func() {
+		err = errors.Join(err, r.recorder.close(context.WithoutCancel(ctx)), r.recorder.release(context.WithoutCancel(ctx)))
+	}()
 
 	saved, err := r.recorder.load(ctx, cfg.from)
 	switch {

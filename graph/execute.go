@@ -155,15 +155,14 @@ func (x *execution) start() {
 		x.queue = x.queue[1:]
 		x.running++
 		go func() {
-			returned := false
+			var err error = errGoexit
 			defer func() {
-				if !returned {
-					t.err = errGoexit
+				if err != nil {
+					t.err = err
 				}
 				x.r.inbox.put(message{t: t, done: true})
 			}()
-			x.r.g.work(x.ctx, t)
-			returned = true
+			_, err = safely(func() (struct{}, error) { x.r.g.work(x.ctx, t); return struct{}{}, nil })
 		}()
 	}
 }
@@ -225,7 +224,7 @@ func (x *execution) handle(m message) {
 func (x *execution) finished(t *task) {
 	r := x.r
 	cut := t.err != nil && (x.runCtx.Err() != nil || x.stop && isContextEnd(t.err))
-	gone := errors.Is(t.err, ErrNoParent) // the graph ends with the task, by success above or by failure at the root
+	gone := leaves(t.err) // the graph ends with the task, by success above or by failure at the root
 	if r.recorder != nil && !cut && !gone {
 		if err := r.recorder.finished(r.pos.info.Seq, t, x.running+len(x.queue) > 0); err != nil {
 			t.err = err
@@ -279,7 +278,10 @@ func (r *run) outcome(ctx context.Context, x *execution) error {
 // unstored joins the end of a run with the failure to store it, if there was one. That failure alone counts where the end was
 // no error: a question that isn't stored can't be answered, and the graph above would take the end of a subgraph for a success.
 func unstored(err, storing error) error {
-	if storing != nil && (errors.Is(err, ErrInterrupted) || errors.Is(err, ErrDrained) || errors.Is(err, ErrNoParent)) {
+	switch {
+	case storing == nil:
+		return err
+	case errors.Is(err, ErrInterrupted) || errors.Is(err, ErrDrained) || leaves(err):
 		return fmt.Errorf("storing where the run stopped: %w", storing)
 	}
 	return errors.Join(err, storing)

@@ -222,7 +222,9 @@ func (r *run) answer(ctx context.Context) error {
 			return fmt.Errorf("passing the answer to question %q on: %w", q.ID, err)
 		}
 		t := asker[q.ID]
-		t.stored.Take(q.ID, data)
+		if err := take(&t.stored, q.ID, data); err != nil {
+			return fmt.Errorf("continuing thread %q: %w", r.scope.cfg.thread, err)
+		}
 		r.recorder.results(r.pos.info.Seq, t.stored)
 	}
 	return r.recorder.flush()
@@ -239,8 +241,11 @@ func (r *run) answerBelow(ctx context.Context, q Question, data []byte) error {
 			return err
 		}
 		for _, result := range saved.Results {
-			if !result.Take(q.ID, data) {
+			if !slices.Contains(openIDs(result), q.ID) {
 				continue
+			}
+			if err := take(&result, q.ID, data); err != nil {
+				return err
 			}
 			set := checkpoint.ResultSet{Thread: ref.Thread, Namespace: ref.Namespace, Seq: saved.Seq, Lease: r.scope.lease, Results: []checkpoint.Result{result}}
 			if err := r.scope.saver.SaveResults(ctx, set); err != nil {
@@ -249,4 +254,27 @@ func (r *run) answerBelow(ctx context.Context, q Question, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// take stores an answer in a result that has its question. A node gets its answers in the order of asking, so that those to later
+// questions can't be given before.
+func take(r *checkpoint.Result, id string, answer []byte) error {
+	if open := openIDs(*r); !r.Take(id, answer) && len(open) > 0 {
+		return &AnswerError{ID: id, Open: open[:1]}
+	}
+	return nil
+}
+
+// openIDs returns the IDs of the open questions of a task: its own in the order of asking, then those of its subgraphs.
+func openIDs(r checkpoint.Result) []string {
+	var ids []string
+	for _, q := range r.Interrupts[min(len(r.Answers), len(r.Interrupts)):] {
+		ids = append(ids, q.ID)
+	}
+	for _, n := range r.Nested {
+		if n.Answer == nil {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
 }

@@ -103,7 +103,8 @@ func Lease(owner string, ttl time.Duration) RunOption {
 // nil.
 func Resume(value any) RunOption { return Answer("", value) }
 
-// Answer answers the question with this ID; see [Resume]. It may be given several times.
+// Answer answers the question with this ID; see [Resume]. It may be given several times. Of the open questions of one node the one
+// that was asked first must be answered first, or together with later ones.
 func Answer(id string, value any) RunOption {
 	return func(c *runConfig) { c.answers = append(c.answers, answer{id, value}) }
 }

@@ -68,6 +68,12 @@ func (*parentCommand) Error() string { return ErrNoParent.Error() }
 
 func (*parentCommand) Is(target error) bool { return target == ErrNoParent }
 
+// leaves reports whether err is, or wraps, an update for the graph above.
+func leaves(err error) bool {
+	var up *parentCommand
+	return errors.As(err, &up)
+}
+
 // toParent returns the update that u has for the graph above.
 func (u Update) toParent() *parentCommand {
 	for _, w := range u {
@@ -180,6 +186,9 @@ func (n *nodeDef) childOutput(g *Graph, final State) Update {
 	for _, w := range n.child.forward.items(final) {
 		below := n.child.schema.index[w.ch.Name()]
 		up := above[below]
+		if up == nil { // shared no more, by a graph of another shape
+			continue
+		}
 		if w.op != opTouch {
 			u = append(u, Write{ch: up, op: w.op, value: w.value})
 		} else if cl := final.cells[below]; cl.set {
@@ -243,12 +252,12 @@ type forwardCodec struct{ schema *schema }
 func (c forwardCodec) Encode(v any) ([]byte, error) {
 	ws := v.([]Write)
 	out := make([]checkpoint.Write, 0, len(ws))
-	for i, w := range ws {
+	for _, w := range ws {
 		if w.op == opTouch {
 			out = append(out, checkpoint.Write{Channel: w.ch.Name(), Op: string(opTouch)})
 			continue
 		}
-		encoded, err := encodeWrites(ws[i : i+1])
+		encoded, err := encodeWrites([]Write{w}) // ws is part of states that others read
 		if err != nil {
 			return nil, err
 		}
@@ -268,7 +277,7 @@ func (c forwardCodec) Decode(data []byte, into any) error {
 			ws = append(ws, Write{ch: c.schema.channels[at], op: opTouch})
 			continue
 		}
-		decoded, err := c.schema.decodeWrites(stored[i:i+1], false)
+		decoded, err := c.schema.decodeWrites(stored[i:i+1], true) // a graph of another shape was refused before, or is allowed
 		if err != nil {
 			return err
 		}

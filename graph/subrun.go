@@ -92,6 +92,9 @@ func (g *Graph) sub(ctx context.Context, t *taskCalls, in Update, forward []forw
 		lineage += taskSeparator + strconv.Itoa(n)
 	}
 	if g.opts.AsSubgraph == Own {
+		if isNumber(t.node) && len(above.path) > 0 {
+			return State{}, fmt.Errorf("running graph %q as a subgraph: it keeps its state by the name of its node, and %q would stand for a second call of one; give the node another name", g.name, t.node)
+		}
 		namespace := joinNamespace(path)
 		if !above.owned.enter(namespace) {
 			return State{}, fmt.Errorf("running graph %q as a subgraph: it keeps its state in namespace %q, which another task of the superstep uses", g.name, namespace)
@@ -121,8 +124,8 @@ func (g *Graph) pathBelow(above []string, node, task string) []string {
 		return path
 	}
 	var nodes []string
-	for _, part := range path {
-		if name, _, isTask := strings.Cut(part, taskSeparator); isTask || !isNumber(part) {
+	for i, part := range path {
+		if name, _, isTask := strings.Cut(part, taskSeparator); isTask || i == 0 || !isNumber(part) {
 			nodes = append(nodes, name)
 		}
 	}
