@@ -152,8 +152,8 @@ func after(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// errGoexit is the failure of a node whose goroutine ended while the node ran.
-var errGoexit = &PanicError{Value: "the node ended its goroutine (runtime.Goexit)"}
+// errGoexit is the failure of user code that ended the goroutine it was called in.
+var errGoexit = &PanicError{Value: "it ended its goroutine (runtime.Goexit)"}
 
 // call runs a node and turns a panic into an error.
 func call(ctx context.Context, fn NodeFunc, s State) (Update, error) {

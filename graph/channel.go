@@ -95,7 +95,7 @@ func newSpec[T any](name, kind string, opts []ChannelOption) channelSpec {
 }
 
 func encodePayload[P any](s *channelSpec, payload any) ([]byte, error) {
-	data, err := s.codec.Encode(payload)
+	data, err := safely(func() ([]byte, error) { return s.codec.Encode(payload) })
 	if err != nil {
 		return nil, &CodecError{Channel: s.name, Op: "encoding", Err: err}
 	}
@@ -104,7 +104,7 @@ func encodePayload[P any](s *channelSpec, payload any) ([]byte, error) {
 
 func decodePayload[P any](s *channelSpec, data []byte) (any, error) {
 	var p P
-	if err := s.codec.Decode(data, &p); err != nil {
+	if _, err := safely(func() (struct{}, error) { return struct{}{}, s.codec.Decode(data, &p) }); err != nil {
 		return nil, &CodecError{Channel: s.name, Op: "decoding", Err: err}
 	}
 	return p, nil

@@ -62,7 +62,7 @@ func (e *TimeoutError) Is(target error) bool {
 	return target == ErrTimeout || target == context.DeadlineExceeded
 }
 
-// PanicError is a panic of user code: a node, a branch or a reducer.
+// PanicError is a panic of user code: a node or what belongs to it, such as a branch or a retry policy, a reducer or a codec.
 type PanicError struct {
 	Value any
 	Stack []byte
