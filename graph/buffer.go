@@ -9,12 +9,17 @@ import (
 // are lost. It returns the run's error, once the run has ended: a consumer that leaves cancels it.
 func buffered(ctx context.Context, limit int, run func(context.Context, func(Event) bool) error, yield func(Event) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	b := &eventBuffer{limit: limit, signal: make(chan struct{}, 1)}
+	ended := make(chan struct{})
+	defer func() { // also when yield panics
+		cancel(errLeft)
+		<-ended
+	}()
 	go func() {
-		var err error
+		defer close(ended)
+		var err error = errGoexit
 		defer func() { b.finish(err) }()
-		err = run(ctx, b.put)
+		_, err = safely(func() (struct{}, error) { return struct{}{}, run(ctx, b.put) })
 	}()
 	left := false
 	for {

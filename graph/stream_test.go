@@ -231,3 +231,21 @@ func TestRecursionLimit(t *testing.T) {
 	require.NoError(t, err, "six more are enough")
 	require.Equal(t, 10, count.Get(s))
 }
+
+// TestBufferedConsumerPanics: the run has ended, and the thread is free, when the panic arrives.
+func TestBufferedConsumerPanics(t *testing.T) {
+	t.Parallel()
+	g, err := graph.New("g", trail).Node("a", note("a")).Node("b", func(ctx context.Context, s graph.State) (graph.Update, error) {
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond) // a node that needs a moment to end
+		return nil, ctx.Err()
+	}).Edge(graph.Start, "a").Edge("a", "b").Compile(graph.Options{Saver: checkpoint.NewMemory()})
+	require.NoError(t, err)
+	require.Panics(t, func() {
+		for range g.Stream(t.Context(), graph.Update{}, graph.Thread("t"), graph.Buffered(2)) {
+			panic("consumer")
+		}
+	})
+	_, err = g.UpdateState(t.Context(), "t", "a", nil)
+	require.NoError(t, err)
+}
