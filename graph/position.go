@@ -80,7 +80,7 @@ func sends(due []dueTask) int {
 func (p *position) checkpoint(shape string) (checkpoint.Checkpoint, error) {
 	cp := checkpoint.Checkpoint{Info: p.info, Run: p.lineage, Ran: p.ran, Shape: shape, Joins: p.agenda.joins}
 	for i, d := range p.agenda.due {
-		private, err := encodeWrites(d.private)
+		private, err := encodeWrites(slices.Clone(d.private)) // which may belong to a task that runs
 		if err != nil {
 			return cp, err
 		}
@@ -155,8 +155,12 @@ func (g *Graph) decodePosition(saved *checkpoint.Saved, lenient bool, decoded de
 	for _, t := range saved.Waiting {
 		p.agenda.waiting = append(p.agenda.waiting, t.Node)
 	}
+	results := make(map[string]checkpoint.Result, len(saved.Results)) // there may be thousands of each
+	for _, r := range saved.Results {
+		results[r.Task] = r
+	}
 	for _, t := range p.tasks {
-		if r, ok := saved.Result(t.id); ok {
+		if r, ok := results[t.id]; ok {
 			if err := t.adopt(g.schema, g.nodes, r, lenient); err != nil {
 				return p, err
 			}
