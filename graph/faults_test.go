@@ -27,6 +27,7 @@ const (
 	failBefore faultKind = "before" // one call does nothing
 	failAfter  faultKind = "after"  // one call does its work and says that it failed
 	failAlways faultKind = "always" // from one call on none does anything
+	failCancel faultKind = "cancel" // during one call the context of the run ends, and the call with it if it has that context
 )
 
 // faultySaver is a saver whose call number at fails.
@@ -37,18 +38,29 @@ type faultySaver struct {
 	mu      sync.Mutex
 	at      int // 0: never
 	calls   int
-	hit     string          // the call that failed
-	unknown map[string]bool // effects whose outcome was unknown
+	cancel  context.CancelFunc // of the run
+	hit     string             // the call that failed
+	unknown map[string]bool    // effects whose outcome was unknown
 }
 
-func (s *faultySaver) call(name string, do func() error) error {
+func (s *faultySaver) call(ctx context.Context, name string, do func() error) error {
 	s.mu.Lock()
 	s.calls++
 	bad := s.at > 0 && (s.calls == s.at || s.calls > s.at && s.kind == failAlways)
 	if bad && s.hit == "" {
 		s.hit = name
 	}
+	cancel := s.cancel
 	s.mu.Unlock()
+	if s.kind == failCancel {
+		if bad {
+			cancel()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return do()
+	}
 	if bad && s.kind != failAfter {
 		return errFault
 	}
@@ -70,21 +82,21 @@ func (s *faultySaver) heal() string {
 }
 
 func (s *faultySaver) Load(ctx context.Context, ref checkpoint.Ref) (saved *checkpoint.Saved, err error) {
-	err = s.call("Load", func() error { saved, err = s.Memory.Load(ctx, ref); return err })
+	err = s.call(ctx, "Load", func() error { saved, err = s.Memory.Load(ctx, ref); return err })
 	return saved, err
 }
 
 func (s *faultySaver) Save(ctx context.Context, bs ...checkpoint.Boundary) error {
-	return s.call("Save", func() error { return s.Memory.Save(ctx, bs...) })
+	return s.call(ctx, "Save", func() error { return s.Memory.Save(ctx, bs...) })
 }
 
 func (s *faultySaver) SaveResults(ctx context.Context, set checkpoint.ResultSet) error {
-	return s.call("SaveResults", func() error { return s.Memory.SaveResults(ctx, set) })
+	return s.call(ctx, "SaveResults", func() error { return s.Memory.SaveResults(ctx, set) })
 }
 
 func (s *faultySaver) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Info, error] {
 	return func(yield func(checkpoint.Info, error) bool) {
-		if err := s.call("List", func() error { return nil }); err != nil {
+		if err := s.call(ctx, "List", func() error { return nil }); err != nil {
 			yield(checkpoint.Info{}, err)
 			return
 		}
@@ -93,7 +105,7 @@ func (s *faultySaver) List(ctx context.Context, q checkpoint.Query) iter.Seq2[ch
 }
 
 func (s *faultySaver) BeginEffect(ctx context.Context, lease string, e checkpoint.Effect) (found checkpoint.Effect, fresh bool, err error) {
-	err = s.call("BeginEffect", func() error { found, fresh, err = s.Memory.BeginEffect(ctx, lease, e); return err })
+	err = s.call(ctx, "BeginEffect", func() error { found, fresh, err = s.Memory.BeginEffect(ctx, lease, e); return err })
 	if err == nil && !fresh && !found.Done {
 		s.mu.Lock()
 		s.unknown[e.Key] = true
@@ -103,19 +115,19 @@ func (s *faultySaver) BeginEffect(ctx context.Context, lease string, e checkpoin
 }
 
 func (s *faultySaver) FinishEffect(ctx context.Context, lease string, key checkpoint.EffectKey, result []byte) error {
-	return s.call("FinishEffect", func() error { return s.Memory.FinishEffect(ctx, lease, key, result) })
+	return s.call(ctx, "FinishEffect", func() error { return s.Memory.FinishEffect(ctx, lease, key, result) })
 }
 
 func (s *faultySaver) AbandonEffect(ctx context.Context, lease string, key checkpoint.EffectKey) error {
-	return s.call("AbandonEffect", func() error { return s.Memory.AbandonEffect(ctx, lease, key) })
+	return s.call(ctx, "AbandonEffect", func() error { return s.Memory.AbandonEffect(ctx, lease, key) })
 }
 
 func (s *faultySaver) Acquire(ctx context.Context, l checkpoint.Lease) error {
-	return s.call("Acquire", func() error { return s.Memory.Acquire(ctx, l) })
+	return s.call(ctx, "Acquire", func() error { return s.Memory.Acquire(ctx, l) })
 }
 
 func (s *faultySaver) Release(ctx context.Context, thread, token string) error {
-	return s.call("Release", func() error { return s.Memory.Release(ctx, thread, token) })
+	return s.call(ctx, "Release", func() error { return s.Memory.Release(ctx, thread, token) })
 }
 
 // faultScript is a graph whose saver fails, and what its nodes did.
@@ -244,12 +256,17 @@ func (p *faultScript) play(t *testing.T, mode graph.Durability) string {
 	handled := false
 	var answers []graph.RunOption
 	for range 200 {
-		st, err := p.graph.Invoke(t.Context(), in, slices.Concat(opts, answers)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		p.saver.cancel = cancel
+		st, err := p.graph.Invoke(ctx, in, slices.Concat(opts, answers)...)
+		cancel()
 		hit := p.saver.heal()
 		faulty := hit != "" && !handled
 		var stop *graph.InterruptedError
 		switch {
-		case faulty:
+		case faulty && p.saver.kind == failCancel && errors.Is(err, context.Canceled):
+			handled, answers = true, nil
+		case faulty && p.saver.kind != failCancel:
 			handled = true
 			require.ErrorIs(t, err, errFault, "a failure of %s is told", hit)
 			if hit != "Release" {
@@ -294,7 +311,7 @@ func TestFaults(t *testing.T) {
 		healthy := newFaultScript(t, failBefore, 0)
 		want := healthy.play(t, mode)
 		require.Contains(t, want, "own kept ")
-		for _, kind := range []faultKind{failBefore, failAfter, failAlways} {
+		for _, kind := range []faultKind{failBefore, failAfter, failAlways, failCancel} {
 			t.Run(fmt.Sprintf("%s/%s", mode, kind), func(t *testing.T) {
 				t.Parallel()
 				stride := 1
@@ -314,5 +331,53 @@ func TestFaults(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// saveFails is a saver whose Save fails for one step. Its first SaveResults waits at the gate.
+type saveFails struct {
+	*checkpoint.Memory
+	step int
+	once sync.Once
+	gate chan struct{}
+}
+
+func (s *saveFails) SaveResults(ctx context.Context, set checkpoint.ResultSet) error {
+	s.once.Do(func() { <-s.gate })
+	return s.Memory.SaveResults(ctx, set)
+}
+
+func (s *saveFails) Save(ctx context.Context, bs ...checkpoint.Boundary) error {
+	if bs[0].Checkpoint.Step == s.step {
+		return errFault
+	}
+	return s.Memory.Save(ctx, bs...)
+}
+
+func TestResultsSurviveTheirBoundary(t *testing.T) {
+	t.Parallel()
+	var ran runs
+	s := &saveFails{Memory: checkpoint.NewMemory(), step: 1, gate: make(chan struct{})}
+	var ends int
+	b := graph.New("g", trail)
+	for i := range 4 {
+		b.Node(fmt.Sprint("n", i), ran.note(fmt.Sprint("n", i))).Edge(graph.Start, fmt.Sprint("n", i))
+	}
+	g, err := b.Compile(graph.Options{Saver: s})
+	require.NoError(t, err)
+	for ev, e := range g.Stream(t.Context(), graph.Update{}, graph.Thread("t")) {
+		if err = e; ev.Node != "" {
+			if ends++; ends == 4 {
+				close(s.gate)
+			}
+		}
+	}
+	require.ErrorIs(t, err, errFault)
+	s.step = -5
+	st, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"n0", "n1", "n2", "n3"}, trail.Get(st))
+	for i := range 4 {
+		require.Equal(t, 1, ran.count(fmt.Sprint("n", i)), "node %d", i)
 	}
 }

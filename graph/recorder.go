@@ -122,12 +122,12 @@ func (s *recorder) commit(ctx context.Context, next *position, changes []channel
 			b.Results = append(b.Results, *t.encoded)
 		}
 	}
+	var rest []checkpoint.Result
 	if s.mode == Sync {
-		rest, err := s.takeBack()
-		if err != nil {
+		if rest, err = s.takeBack(); err != nil {
 			return err
 		}
-		b.Results = append(rest, b.Results...)
+		b.Results = slices.Concat(rest, b.Results)
 	}
 	b.Checkpoint.Bytes = b.Size()
 	next.info.Bytes = b.Checkpoint.Bytes
@@ -138,7 +138,15 @@ func (s *recorder) commit(ctx context.Context, next *position, changes []channel
 	ready := append(s.held, b)
 	s.held = nil
 	if s.mode == Sync {
-		return s.save(ctx, ready...)
+		if err := s.save(ctx, ready...); err != nil {
+			if len(ready) == 1 { // the parent is stored: its tasks needn't run again
+				for _, r := range rest {
+					s.results(b.Checkpoint.ParentSeq, r)
+				}
+			}
+			return err
+		}
+		return nil
 	}
 	for i := range ready {
 		s.enqueue(storeOp{boundary: &ready[i]})
