@@ -68,7 +68,7 @@ func (r *run) superstep(ctx context.Context) error {
 			x.queue = append(x.queue, t)
 		}
 	}
-	x.wait()
+	x.run()
 	if err := r.outcome(ctx, x); err != nil {
 		return err
 	}
@@ -143,6 +143,7 @@ type execution struct {
 	cancel  context.CancelFunc
 	queue   []*task // not started yet
 	running int
+	unread  []message
 	failed  *task   // the first that failed
 	stuck   []*task // given up
 	stop    bool    // start no more
@@ -167,17 +168,30 @@ func (x *execution) start() {
 	}
 }
 
+// run runs the tasks. When the consumer panics, or ends its goroutine, that goes on once the tasks have ended.
+func (x *execution) run() {
+	ended := false
+	defer func() {
+		if !ended {
+			x.r.left, x.stop = true, true
+			x.cancel()
+			x.wait()
+		}
+	}()
+	x.wait()
+	ended = true
+}
+
 // wait starts the tasks and returns when all have finished or were given up.
 func (x *execution) wait() {
 	var grace <-chan time.Time
 	ended := x.runCtx.Done()
 	x.start()
+	x.read()
 	for x.running > 0 {
 		select {
 		case <-x.r.inbox.signal:
-			for _, m := range x.r.inbox.take() {
-				x.handle(m)
-			}
+			x.read()
 			x.start()
 		case <-ended:
 			ended = nil
@@ -191,6 +205,16 @@ func (x *execution) wait() {
 			defer timer.Stop()
 			grace = timer.C
 		}
+	}
+}
+
+// read handles the messages in the inbox.
+func (x *execution) read() {
+	x.unread = append(x.unread, x.r.inbox.take()...)
+	for len(x.unread) > 0 {
+		m := x.unread[0]
+		x.unread = x.unread[1:]
+		x.handle(m)
 	}
 }
 

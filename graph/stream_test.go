@@ -232,20 +232,38 @@ func TestRecursionLimit(t *testing.T) {
 	require.Equal(t, 10, count.Get(s))
 }
 
-// TestBufferedConsumerPanics: the run has ended, and the thread is free, when the panic arrives.
-func TestBufferedConsumerPanics(t *testing.T) {
+// TestConsumerPanics: the run has ended, and the thread is free, when the panic arrives.
+func TestConsumerPanics(t *testing.T) {
 	t.Parallel()
-	g, err := graph.New("g", trail).Node("a", note("a")).Node("b", func(ctx context.Context, s graph.State) (graph.Update, error) {
-		<-ctx.Done()
-		time.Sleep(20 * time.Millisecond) // a node that needs a moment to end
-		return nil, ctx.Err()
-	}).Edge(graph.Start, "a").Edge("a", "b").Compile(graph.Options{Saver: checkpoint.NewMemory()})
-	require.NoError(t, err)
-	require.Panics(t, func() {
-		for range g.Stream(t.Context(), graph.Update{}, graph.Thread("t"), graph.Buffered(2)) {
-			panic("consumer")
+	for _, opts := range [][]graph.RunOption{nil, {graph.Buffered(2)}} {
+		running := make(chan struct{})
+		ended := make(chan struct{})
+		b := graph.New("g", trail).Node("a", func(context.Context, graph.State) (graph.Update, error) {
+			<-running
+			return graph.Update{trail.Add("a")}, nil
+		})
+		b.Node("b", func(ctx context.Context, _ graph.State) (graph.Update, error) {
+			defer close(ended)
+			close(running)
+			<-ctx.Done()
+			time.Sleep(20 * time.Millisecond) // it needs a moment to end
+			return nil, ctx.Err()
+		})
+		g, err := b.Edge(graph.Start, "a").Edge(graph.Start, "b").Compile(graph.Options{Saver: checkpoint.NewMemory()})
+		require.NoError(t, err)
+		require.PanicsWithValue(t, "consumer", func() {
+			for ev := range g.Stream(t.Context(), graph.Update{}, append(opts, graph.Thread("t"))...) {
+				if ev.Node == "a" {
+					panic("consumer")
+				}
+			}
+		})
+		select {
+		case <-ended:
+		default:
+			require.Fail(t, "a node still runs")
 		}
-	})
-	_, err = g.UpdateState(t.Context(), "t", "a", nil)
-	require.NoError(t, err)
+		_, err = g.UpdateState(t.Context(), "t", "a", nil)
+		require.NoError(t, err)
+	}
 }
