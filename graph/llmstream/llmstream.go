@@ -4,6 +4,7 @@ package llmstream
 
 import (
 	"context"
+	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"unicode/utf8"
@@ -19,13 +20,14 @@ import (
 // the other model is.
 type Model struct {
 	model llms.Model
+	name  string // tells its messages from those of other Models that a task may use
 	calls atomic.Int64
 }
 
 var _ llms.Model = (*Model)(nil)
 
 // New wraps a model.
-func New(m llms.Model) *Model { return &Model{model: m} }
+func New(m llms.Model) *Model { return &Model{model: m, name: strconv.FormatUint(rand.Uint64(), 36)} }
 
 // GenerateContent implements [llms.Model]. A streaming function among the options is called as well.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -36,7 +38,7 @@ func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 	for _, opt := range options {
 		opt(&given)
 	}
-	w := &writer{ctx: ctx, id: strconv.FormatInt(m.calls.Add(1), 10)}
+	w := &writer{ctx: ctx, id: m.name + "-" + strconv.FormatInt(m.calls.Add(1), 10)}
 	stream := func(ctx context.Context, chunk []byte) error {
 		w.write(chunk)
 		if given.StreamingFunc == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,7 +71,8 @@ func messages(t testing.TB, g *graph.Graph) (got []string, err error) {
 		}
 		require.Equal(t, "talk", ev.Node)
 		require.Equal(t, "assistant", ev.Message.Role)
-		got = append(got, ev.Message.ID+" "+ev.Message.Text)
+		_, n, _ := strings.Cut(ev.Message.ID, "-")
+		got = append(got, n+" "+ev.Message.Text)
 	}
 	return got, nil
 }
@@ -80,6 +82,25 @@ func TestTokensArriveAsMessages(t *testing.T) {
 	got, err := messages(t, ask(t, llmstream.New(&parrot{chunks: []string{"Hel", "lo ", "\xe4\xbd", "\xa0", "好"}})))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 Hel", "1 lo ", "1 你", "1 好", "2 Hel", "2 lo ", "2 你", "2 好"}, got)
+}
+
+// TestMessagesOfTwoModels has a node that uses two models.
+func TestMessagesOfTwoModels(t *testing.T) {
+	t.Parallel()
+	first, second := llmstream.New(&parrot{chunks: []string{"a"}}), llmstream.New(&parrot{chunks: []string{"b"}})
+	b := graph.New("chat", reply).Node("talk", func(ctx context.Context, _ graph.State) (graph.Update, error) {
+		_, err1 := llms.GenerateFromSinglePrompt(ctx, first, "hello")
+		_, err2 := llms.GenerateFromSinglePrompt(ctx, second, "hello")
+		return nil, errors.Join(err1, err2)
+	}).Edge(graph.Start, "talk")
+	g, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	texts := map[string]string{}
+	for ev, err := range g.Stream(t.Context(), graph.Update{}, graph.Modes(graph.Messages)) {
+		require.NoError(t, err)
+		texts[ev.Message.ID] += ev.Message.Text
+	}
+	require.Len(t, texts, 2)
 }
 
 func TestModelThatDoesNotStream(t *testing.T) {
