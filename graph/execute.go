@@ -316,6 +316,11 @@ func (r *run) failure(ctx context.Context, x *execution) error {
 	case len(x.stuck) > 0:
 		return &NodeError{Graph: r.g.name, Node: x.stuck[0].node, Step: r.pos.step(), Err: ErrStuck}
 	case ctx.Err() != nil:
+		for _, t := range r.pos.tasks {
+			if errors.Is(t.err, ErrStuck) { // below, or past a node's timeout
+				return &NodeError{Graph: r.g.name, Node: t.node, Step: r.pos.step(), Err: t.err}
+			}
+		}
 		return r.stopped(ctx)
 	case x.failed != nil:
 		return &NodeError{Graph: r.g.name, Node: x.failed.node, Step: r.pos.step(), Err: x.failed.err}

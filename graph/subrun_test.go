@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -183,4 +184,30 @@ func TestEditHasNoStream(t *testing.T) {
 	g := chain(t, graph.Options{Saver: checkpoint.NewMemory()}, "a")
 	_, err := g.UpdateState(t.Context(), "t", "a", nil, graph.Modes(graph.Checkpoints))
 	require.NoError(t, err)
+}
+
+// TestStuckBelow: that a node of a subgraph was abandoned isn't hidden by the end of the context that it ignored.
+func TestStuckBelow(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}, 2), make(chan struct{})
+	b := graph.New("inner", trail).Node("x", func(context.Context, graph.State) (graph.Update, error) {
+		started <- struct{}{}
+		<-release
+		return graph.Update{trail.Add("x")}, nil
+	}).Edge(graph.Start, "x")
+	child, err := b.Compile(graph.Options{CancelGrace: time.Millisecond})
+	require.NoError(t, err)
+	g := around(t, checkpoint.NewMemory(), child)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	_, err = g.Invoke(ctx, graph.Update{}, graph.Thread("t"))
+	require.ErrorIs(t, err, graph.ErrStuck)
+	require.ErrorContains(t, err, `node "x" of graph "inner"`)
+	close(release)
+	st, err := g.Invoke(t.Context(), nil, graph.Thread("t"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"first", "x", "last"}, trail.Get(st))
 }
