@@ -33,7 +33,7 @@ type recorder struct {
 	holding  bool                  // the next boundary waits for the one after it
 	held     []checkpoint.Boundary
 
-	exit sync.Mutex          // guards, with Exit, the fields above and these, which tasks reach through their effects
+	exit sync.Mutex          // guards, with Exit, the fields above and these, which tasks reach through their effects and subgraphs
 	last *position           // not stored yet
 	kept []checkpoint.Result // results of last's tasks
 
