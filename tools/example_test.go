@@ -76,3 +76,47 @@ func ExampleFiles() {
 	// service.toml: 1 line, 12 bytes, complete
 	// port = 8080
 }
+
+// A log is understood without being told its format; the text is what a model reads.
+func ExampleLogs() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	log := `{"time":"2026-01-05T10:00:00Z","level":"info","msg":"started"}
+{"time":"2026-01-05T10:00:09Z","level":"error","msg":"no answer from 10.0.0.7 after 3000 ms","code":"E42"}
+{"time":"2026-01-05T10:01:12Z","level":"error","msg":"no answer from 10.0.0.9 after 3001 ms","code":"E42"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "app.log"), []byte(log), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	registry, err := tools.NewRegistry(tools.Logs(tools.LogOptions{Workspace: dir})...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, call := range [][2]string{
+		{"aggregate_log_errors", `{"log_path":"app.log"}`},
+		{"search_log", `{"log_path":"app.log","level":"error","since":"1m"}`},
+	} {
+		result, err := registry.Call(context.Background(), call[0], json.RawMessage(call[1]))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Text)
+	}
+	// Output:
+	// app.log: 3 lines, 3 records, from 2026-01-05 10:00:00Z to 2026-01-05 10:01:12Z
+	// levels: 2 error, 1 info
+	// errors, the most frequent message first:
+	// 2 error, lines 2 to 3: no answer from <ip> after <n> ms
+	// values of code: E42 2 times (all in errors)
+	// 1 record of level error from 2026-01-05 10:00:12Z on in app.log (3 lines searched):
+	// 3: 2026-01-05T10:01:12Z ERROR no answer from 10.0.0.9 after 3001 ms code=E42
+	// [the log ends at 2026-01-05 10:01:12Z]
+	// [since "1m" means 2026-01-05 10:00:12Z]
+}

@@ -223,6 +223,32 @@ func TestReadFilePages(t *testing.T) {
 	require.EqualValues(t, 3, moved.Offset, "moved to the next character")
 }
 
+// Small models fill optional numbers with 0.
+func TestZeroIsTheDefaultOfNumbers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.txt": strings.Repeat("line\n", 30), "b.txt": "x\n"})
+	r := builtins(t, dir)
+	for _, tc := range []struct {
+		tool        string
+		plain, zero map[string]any
+	}{
+		{"read_file", map[string]any{}, map[string]any{"start_line": 0, "max_lines": 0, "offset": 0, "length": 0}},
+		{"read_file", map[string]any{"max_lines": 2}, map[string]any{"max_lines": 2, "offset": 0, "length": 0}},
+		{"search_file", map[string]any{"query": "line"}, map[string]any{"query": "line", "max_matches": 0, "context": 0}},
+		{"search_log", map[string]any{"query": "line"}, map[string]any{"query": "line", "max_matches": 0}},
+		{"get_log_window", map[string]any{"line_number": 9}, map[string]any{"line_number": 9, "before": 0, "after": 0}},
+	} {
+		name := "file_path"
+		if strings.Contains(tc.tool, "log") {
+			name = "log_path"
+		}
+		tc.plain[name], tc.zero[name] = "a.txt", "a.txt"
+		require.Equal(t, mustCall(t, r, tc.tool, tc.plain), mustCall(t, r, tc.tool, tc.zero), tc.tool)
+	}
+	require.Equal(t, mustCall(t, r, "list_files", nil), mustCall(t, r, "list_files", map[string]any{"max_results": 0}))
+}
+
 func TestReadFileKeepsControlTokenSpellingsAsText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,10 +17,7 @@ func TestFinderAgreesWithRegularExpressions(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(letters, 0, 60).Draw(rt, "text"), "")
 		query := strings.Join(rapid.SliceOfN(valid, 1, 5).Draw(rt, "query"), "")
 		f := newFinder(query)
-		want := [][]int{}
-		for _, at := range regexp.MustCompile("(?i)"+regexp.QuoteMeta(query)).FindAllStringIndex(text, -1) {
-			want = append(want, at)
-		}
+		want := append([][]int{}, regexp.MustCompile("(?i)"+regexp.QuoteMeta(query)).FindAllStringIndex(text, -1)...)
 		got := [][]int{}
 		for from := 0; ; {
 			start, end := f.find([]byte(text), from)

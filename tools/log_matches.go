@@ -286,6 +286,8 @@ func (s *logMatches) takePart(part []byte, first, last bool) {
 		s.long = longLine{role: s.record.next(part, &s.line, s.lines), offset: s.offset, text: lineExcerpt(part, []int{0, 0})}
 		if s.query == nil && s.long.role == logline.Record {
 			s.long.h = &s.strict
+		} else if s.query == nil && s.long.role == logline.Unparsed {
+			s.unparsed++
 		}
 		s.seam = s.seam[:0]
 	} else {

@@ -31,7 +31,7 @@ func logLines(rt *rapid.T) []string {
 		`{"level":"warn","msg":"quiet"}`, "2026-01-05 10:00:06 ERROR " + strings.Repeat("é", 60) + " disk code=E5", strings.Repeat("x", 150),
 		"2026-01-05 10:00:07 FATAL all over\r", "disk at the end\r",
 	})
-	return rapid.SliceOfN(line, 0, 30).Draw(rt, "lines")
+	return rapid.SliceOfN(line, 0, 120).Draw(rt, "lines")
 }
 
 func TestChunksAndWorkersDoNotChangeWhatIsFound(t *testing.T) {
@@ -39,7 +39,7 @@ func TestChunksAndWorkersDoNotChangeWhatIsFound(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := logLines(rt)
 		text := strings.Join(lines, "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(rt, "end")
-		chunk := rapid.IntRange(200, 600).Draw(rt, "chunk") // longer than any line: of a longer one only the first part is parsed
+		chunk := rapid.IntRange(200, 500).Draw(rt, "chunk") // longer than any line: of a longer one only the first part is parsed
 		workers := rapid.IntRange(1, 3).Draw(rt, "workers")
 
 		whole, cut := newTally(), newTally()
@@ -66,6 +66,39 @@ func TestChunksAndWorkersDoNotChangeWhatIsFound(t *testing.T) {
 		require.Equal(rt, []int{want.lines, want.unparsed, int(want.offset)}, []int{got.lines, got.unparsed, int(got.offset)})
 		require.Equal(rt, naiveSearch(text, filter), want.strict.total+want.loose.total)
 	})
+}
+
+// Records, traces and kinds of messages that lie across the borders of chunks, at every place.
+func TestRecordsAcrossChunks(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&text, "2026-01-05 10:00:0%d ERROR boom on disk after %d ms\n", i, i)
+		for j := range i {
+			fmt.Fprintf(&text, "main.run(%d)\n\tat disk.go:%d code=E%d\n", j, j, i)
+		}
+		text.WriteString("main.stray()\n")
+	}
+	passes := func(chunk, workers int) []any {
+		var out []any
+		for _, query := range []string{"", "disk", "AT", "main"} {
+			pass := &logMatches{logFilter: &logFilter{limit: 100}}
+			if query != "" {
+				pass.query = newFinder(query)
+			}
+			require.NoError(t, textOf(strings.NewReader(text.String())).runChunks(pass, chunk, workers))
+			pass.strict.grows, pass.loose.grows = 0, 0
+			out = append(out, pass.strict, pass.loose, pass.unparsed)
+		}
+		tally := newTally()
+		require.NoError(t, textOf(strings.NewReader(text.String())).runChunks(tally, chunk, workers))
+		return append(out, tally.counts())
+	}
+	want := passes(1<<20, 1)
+	require.Equal(t, 14, want[0].(hits).matches[7].MoreLines)
+	for chunk := 60; chunk < 400; chunk++ {
+		require.Equal(t, want, passes(chunk, 2), "chunks of %d bytes", chunk)
+	}
 }
 
 // counts returns what a tally says, to compare.
@@ -161,9 +194,11 @@ func TestPassesEndWithTheReader(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	// A bug in a pass must reach the caller, who turns it into an error of the tool, and not end the program.
-	require.PanicsWithValue(t, "found one", func() {
-		_ = textOf(strings.NewReader(log)).runChunks(&countingPass{panics: "one"}, 100, 2)
-	})
+	for bug, log := range map[string]string{"last": log + "ERROR the last line\n" + log, "one": log} {
+		require.PanicsWithValue(t, "found "+bug, func() {
+			_ = textOf(strings.NewReader(log)).runChunks(&countingPass{panics: bug}, 100, 2)
+		})
+	}
 }
 
 func TestLinesLongerThanAChunk(t *testing.T) {
@@ -183,6 +218,12 @@ func TestLinesLongerThanAChunk(t *testing.T) {
 			require.NotContains(t, long.Text, `\x`, "a character was cut")
 			require.Equal(t, 4, search.loose.matches[0].Line)
 			require.Zero(t, search.loose.matches[0].Level)
+
+			errors := &logMatches{logFilter: &logFilter{level: logline.Error, limit: 10}}
+			require.NoError(t, textOf(strings.NewReader(text)).runChunks(errors, chunk, workers))
+			require.Equal(t, []int{1, 1, 1}, []int{errors.strict.total, errors.strict.matches[0].MoreLines, errors.unparsed})
+			require.Contains(t, errors.strict.matches[0].Text, "ERROR boom")
+			require.NotContains(t, errors.strict.matches[0].Text, `\x`, "a character was cut")
 
 			tally := newTally()
 			require.NoError(t, textOf(strings.NewReader(text)).runChunks(tally, chunk, workers))

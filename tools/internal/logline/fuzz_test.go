@@ -81,3 +81,22 @@ func FuzzMask(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBound checks that what is understood as a time is shown as one that is understood the same.
+func FuzzBound(f *testing.F) {
+	for _, seed := range []string{"2026-01-05 10:00", "10:00:30", "1h30m", "2 days ago", "the last hour", "today", "1767607451", "Jan  4 10:00:00", "2026-01-05T10:00+03:00", "-0.5h", "1e9d"} {
+		f.Add(seed)
+	}
+	last := stampAt([]byte("2026-01-05T18:22:10.5+03:00"), 0)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, end := range []bool{false, true} {
+			bound, ok := ParseBound(text, end, last)
+			if !ok {
+				continue
+			}
+			again, ok := ParseBound(bound.String(), end, last)
+			require.True(t, ok, "%q became %q", text, bound)
+			require.Equal(t, bound.String(), again.String())
+		}
+	})
+}

@@ -314,13 +314,13 @@ func parseKlog(line []byte) Line {
 	if level == NoLevel || len(line) < 22 || !isDigit(line[1]) {
 		return Line{}
 	}
-	year, date, lacks := leapYear, 0, Year
-	digits := 1
-	for digits < len(line) && isDigit(line[digits]) {
-		digits++
+	end := 1
+	for end < len(line) && isDigit(line[end]) {
+		end++
 	}
-	date, end := readNumber(line, 1, digits-1, 8)
-	switch digits - 1 {
+	year, lacks := leapYear, Year
+	date, _ := readNumber(line, 1, 4, 8)
+	switch end - 1 {
 	case 4:
 	case 8:
 		year, date, lacks = date/10000, date%10000, Nothing

@@ -119,15 +119,15 @@ func TestLinesInTheCommonForms(t *testing.T) {
 		l := Parse([]byte(line))
 		require.Equal(t, want.form, l.Form, "%q", line)
 		require.Equal(t, want.level.String(), l.Level.String(), "%q", line)
-		switch stamp := l.Stamp; {
-		case want.stamp == "":
-			require.Zero(t, stamp.End, "%q", line)
-		case want.stamp == "?":
-			require.Positive(t, stamp.End, "%q", line)
-			require.False(t, stamp.Known(), "%q", line)
+		switch want.stamp {
+		case "":
+			require.Zero(t, l.Stamp.End, "%q", line)
+		case "?":
+			require.Positive(t, l.Stamp.End, "%q", line)
+			require.False(t, l.Stamp.Known(), "%q", line)
 		default:
-			require.True(t, stamp.Known(), "%q", line)
-			require.Equal(t, want.stamp, stamp.String(), "%q", line)
+			require.True(t, l.Stamp.Known(), "%q", line)
+			require.Equal(t, want.stamp, l.Stamp.String(), "%q", line)
 		}
 		require.Equal(t, want.message, string(l.MessageText([]byte(line))), "%q", line)
 	}

@@ -250,7 +250,7 @@ func ipv6End(b []byte, i int) int {
 	if i > 0 && (isWord(b[i-1]) || b[i-1] == ':' || b[i-1] == '>') {
 		return 0
 	}
-	colons, double, digits, any, end := 0, false, 0, false, i
+	colons, double, digits, digit, end := 0, false, 0, false, i
 	for end < len(b) && end-i < longest {
 		c := b[end]
 		if c == ':' {
@@ -263,7 +263,7 @@ func ipv6End(b []byte, i int) int {
 			colons++
 			digits = 0
 		} else if isHexDigit(c) {
-			any = true
+			digit = true
 			if digits++; digits > 4 {
 				return 0
 			}
@@ -279,7 +279,7 @@ func ipv6End(b []byte, i int) int {
 		end--
 		colons--
 	}
-	if any && (double && colons <= 7 || colons == 7) {
+	if digit && (double && colons <= 7 || colons == 7) {
 		return end
 	}
 	return 0
