@@ -36,6 +36,8 @@ type LogSummary struct {
 	Ungrouped int       `json:"ungrouped,omitempty"`
 	Codes     LogValues `json:"codes"` // of fields named code
 	Nodes     LogValues `json:"nodes"` // of fields named node
+	// Rotated are other parts of the log, in files beside it, which were not read.
+	Rotated []string `json:"rotated,omitempty"`
 }
 
 // A LogPattern is a message with its variable parts masked.
@@ -91,8 +93,8 @@ func aggregateTool(w *workspace, options LogOptions) Tool {
 		if summary.Records == 0 && summary.Lines > 0 {
 			return Result{}, noRecords(summary)
 		}
-		rotated := w.rotated(f.target)
-		return Result{Data: summary, Text: summaryText(summary, rotated)}, nil
+		summary.Rotated = w.rotated(f.target)
+		return Result{Data: summary, Text: summaryText(summary)}, nil
 	})
 }
 
@@ -173,7 +175,7 @@ func fieldValues(c *tallies, limit int) LogValues {
 	return out
 }
 
-func summaryText(s LogSummary, rotated []string) string {
+func summaryText(s LogSummary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s", s.Path, plural(s.Lines, "line"), plural(s.Records, "record"))
 	if s.FirstTime != "" {
@@ -196,7 +198,7 @@ func summaryText(s LogSummary, rotated []string) string {
 	writePatterns(&b, s)
 	writeValues(&b, "code", s.Codes)
 	writeValues(&b, "node", s.Nodes)
-	rotatedText(&b, rotated)
+	rotatedText(&b, s.Rotated)
 	return b.String()
 }
 

@@ -43,6 +43,8 @@ type LogSearchResult struct {
 	LinesSearched int `json:"lines_searched"`
 	// Unparsed counts, when there is no query, the lines that could not be read as records.
 	Unparsed int `json:"unparsed,omitempty"`
+	// Rotated are other parts of the log, in files beside it, which were not read.
+	Rotated []string `json:"rotated,omitempty"`
 }
 
 // A LogMatch is one line of a log that matches.
@@ -87,12 +89,13 @@ func searchLogTool(w *workspace, options LogOptions) Tool {
 		}
 		result := pass.result(f.target.show, args)
 		result.Matches = fitMatches(result.Matches, options.MaxReadChars)
+		result.Rotated = w.rotated(f.target)
 		var b strings.Builder
 		writeLogMatches(&b, result)
 		for _, note := range notes {
 			fmt.Fprintf(&b, "\n[%s]", note)
 		}
-		rotatedText(&b, w.rotated(f.target))
+		rotatedText(&b, result.Rotated)
 		return Result{Data: result, Text: b.String()}, nil
 	})
 }

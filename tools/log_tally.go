@@ -32,6 +32,8 @@ type logTally struct {
 	level logline.Level // of the record that lines continue
 	line  logline.Line
 	key   []byte
+	// lastTimed is the last record with a stamp among those being taken; nil outside of that.
+	lastTimed []byte
 }
 
 func newTally() *logTally {
@@ -61,6 +63,15 @@ func (t *logTally) take(data []byte) {
 			t.takeFields(logline.ScanKeys(line), bad)
 		}
 	}
+	t.keepLast()
+}
+
+// keepLast keeps the stamp of the last record with one. Keeping that of each would take longer than to parse one again.
+func (t *logTally) keepLast() {
+	if t.lastTimed != nil {
+		t.last = logline.Parse(t.lastTimed).Stamp
+		t.lastTimed = nil
+	}
 }
 
 func (t *logTally) takeFields(scan logline.FieldScan, bad bool) {
@@ -89,7 +100,7 @@ func (t *logTally) takeLine(line []byte) logline.Role {
 			if t.first.End == 0 {
 				t.first = l.Stamp
 			}
-			t.last = l.Stamp
+			t.lastTimed = line
 		}
 		if l.Level >= logline.Warn || l.Level == logline.NoLevel {
 			t.takeMessage(l.MessageText(line), l.Form)
@@ -112,7 +123,9 @@ func (t *logTally) takeMessage(message []byte, form logline.Form) {
 	if end := bytes.IndexByte(message, '\n'); end >= 0 {
 		message = message[:end]
 	}
-	message = bytes.TrimRight(message, " \t\r")
+	for n := len(message); n > 0 && (message[n-1] == ' ' || message[n-1] == '\t' || message[n-1] == '\r'); n-- {
+		message = message[:n-1]
+	}
 	if len(message) > maxMessageBytes {
 		message = wholeRunes(message[:maxMessageBytes])
 	}
@@ -132,6 +145,7 @@ func (t *logTally) takeMessage(message []byte, form logline.Form) {
 func (t *logTally) takePart(part []byte, first, _ bool) {
 	if first {
 		t.takeLine(trimCR(part))
+		t.keepLast()
 	}
 	bad := t.level >= logline.Error
 	t.takeFields(logline.ScanPairs(part), bad)

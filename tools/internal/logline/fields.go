@@ -63,26 +63,29 @@ func (s *FieldScan) Next() (field Field, value []byte, ok bool) {
 
 // nextName finds the next name of a field: where it ends, and where its value begins. The end is negative when there is none.
 func (s *FieldScan) nextName() (end, value int) {
-	text := s.text
-	for s.at < len(text) {
+	text, at := s.text, s.at
+	for at < len(text) {
 		if s.keys {
-			next := bytes.Index(text[s.at:], []byte(`ode"`))
+			next := bytes.Index(text[at:], []byte(`ode"`))
 			if next < 0 {
 				break
 			}
-			end = s.at + next + 3
-			s.at = end + 1
-			value = jsonValue(text, s.at)
+			end = at + next + 3
+			at = end + 1
+			value = jsonValue(text, at)
 		} else {
-			next := bytes.IndexByte(text[s.at:], '=')
+			next := bytes.IndexByte(text[at:], '=')
 			if next < 0 {
 				break
 			}
-			end = s.at + next
-			s.at = end + 1
-			value = s.at
+			end = at + next
+			at = end + 1
+			if value = at; end == 0 || text[end-1] != 'e' { // the usual case
+				continue
+			}
 		}
 		if value > 0 && isFieldName(text[:end]) {
+			s.at = at
 			return end, value
 		}
 	}

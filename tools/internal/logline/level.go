@@ -52,7 +52,7 @@ func wordLevel(word []byte) Level {
 	if len(word) < minLevelWord || len(word) > maxLevelWord {
 		return NoLevel
 	}
-	if cap(word) >= 8 && len(word) <= 5 { // nearly all are one of these four
+	if cap(word) >= 8 && len(word) <= 5 { // nearly all are one of these four; what follows the word is shifted out
 		key := (binary.LittleEndian.Uint64(word[:8]) | 0x2020202020202020) << (64 - 8*len(word))
 		switch key {
 		case infoKey:
@@ -70,7 +70,7 @@ func wordLevel(word []byte) Level {
 		lower[i] = c | 0x20
 	}
 	switch string(lower[:len(word)]) {
-	case "info", "inf", "notice", "information":
+	case "info", "inf", "notice":
 		return Info
 	case "debug", "dbg", "debu", "fine", "config":
 		return Debug
@@ -171,10 +171,20 @@ func isWord(c byte) bool   { return byteClass[c] != classOther }
 // the message.
 const levelReach = 100
 
-// findLevel looks for the level among the first words of the text from a position on. Words in capitals count
-// anywhere; others only as the first word, in brackets, or as the value of a key such as level=.
+// findLevel looks for the level among the first words of the text from a position on; see isLevelSpot. The value of a key
+// such as level= counts, too.
 func findLevel(b []byte, from int) (level Level, end int) {
 	limit := min(len(b), from+levelReach)
+	if end = from + 1; from < limit && b[from] == ' ' { // a level in capitals behind one blank, as most logs have it
+		for end < limit && isUpper(b[end]) {
+			end++
+		}
+		if end < limit && b[end] == ' ' {
+			if level = wordLevel(b[from+1 : end]); level != NoLevel {
+				return level, end
+			}
+		}
+	}
 	first := true
 	for i := from; i < limit; {
 		class := byteClass[b[i]]
@@ -191,7 +201,7 @@ func findLevel(b []byte, from int) (level Level, end int) {
 			j++
 		}
 		if class == classLevel && j-i >= minLevelWord && j-i <= maxLevelWord {
-			if level = wordLevel(b[i:j]); level != NoLevel && (first && endsWord(b, j) || isLevelSpot(b, i, j)) {
+			if level = wordLevel(b[i:j]); level != NoLevel && isLevelSpot(b, i, j, first) {
 				return level, j
 			}
 			if end := levelValue(b, i, j); end > 0 {
@@ -208,27 +218,48 @@ func findLevel(b []byte, from int) (level Level, end int) {
 	return NoLevel, 0
 }
 
-// isLevelSpot tells whether a word that names a level stands where levels stand: in capitals, or in brackets.
-func isLevelSpot(b []byte, i, j int) bool {
-	upper := true
-	for _, c := range b[i:j] {
-		upper = upper && isUpper(c)
+// isLevelSpot tells whether a word that names a level stands where levels stand: in brackets, as the first word, or
+// anywhere in capitals. Words that are frequent in messages are believed less.
+func isLevelSpot(b []byte, i, j int, first bool) bool {
+	if i > 0 && j < len(b) {
+		switch c := b[i-1]; b[j] {
+		case ']':
+			if c == '[' || c == ':' || c == '.' {
+				return true
+			}
+		case '>':
+			if c == '<' {
+				return true
+			}
+		case '|':
+			if c == '|' {
+				return true
+			}
+		}
 	}
-	if upper {
-		return true
+	word := b[i:j]
+	switch upper := isUpper(word[0]) && isUpper(word[1]); {
+	case !first:
+		return upper && !isFrequentWord(word)
+	case isFrequentWord(word):
+		return upper || j < len(b) && b[j] == ':'
 	}
-	if i == 0 || j == len(b) {
-		return false
+	return endsWord(b, j)
+}
+
+// isFrequentWord tells the names of levels that messages use in another sense.
+func isFrequentWord(word []byte) bool {
+	switch len(word) {
+	case 4:
+		return word[0]|0x20 == 'f' && word[1]|0x20 == 'i' // fine
+	case 5:
+		return word[0]|0x20 == 'a' || word[0]|0x20 == 'p' // alert, panic
+	case 6:
+		return word[0]|0x20 == 'c' || word[0]|0x20 == 'n' // config, notice
+	case 7:
+		return word[0]|0x20 == 'v' // verbose
 	}
-	switch b[i-1] {
-	case '[', ':', '.':
-		return b[j] == ']'
-	case '<':
-		return b[j] == '>'
-	case '|':
-		return b[j] == '|'
-	}
-	return false
+	return len(word) > 8 // emergency
 }
 
 func endsWord(b []byte, j int) bool {

@@ -407,7 +407,7 @@ func parseAnywhere(line []byte) Line {
 		for j < len(line) && isWord(line[j]) {
 			j++
 		}
-		if level := wordLevel(line[i:j]); level != NoLevel && isLevelSpot(line, i, j) {
+		if level := wordLevel(line[i:j]); level != NoLevel && isLevelSpot(line, i, j, false) {
 			return afterLevel(line, level, j)
 		}
 		if !isDigit(line[i]) {

@@ -65,7 +65,14 @@ func TestLinesInTheCommonForms(t *testing.T) {
 		"ABC 2026-01-05 10:04:11 ERROR late stamp":                        {Text, Error, "2026-01-05 10:04:11", "late stamp"},
 		"2026-01-05 10:04:11 <Error> node: down":                          {Text, Error, "2026-01-05 10:04:11", "node: down"},
 
-		"{main} 2026-01-05 10:04:11 ERROR braces": {Text, Error, "2026-01-05 10:04:11", "braces"},
+		"2026-01-05 10:04:11 config loaded":         {Text, NoLevel, "2026-01-05 10:04:11", "config loaded"},
+		"2026-01-05 10:04:11 alert rule fired":      {Text, NoLevel, "2026-01-05 10:04:11", "alert rule fired"},
+		"2026-01-05 10:04:11 reloaded CONFIG twice": {Text, NoLevel, "2026-01-05 10:04:11", "reloaded CONFIG twice"},
+		"2026-01-05 10:04:11 CONFIG [main] loading": {Text, Debug, "2026-01-05 10:04:11", "loading"},
+		"2026-01-05 10:04:11 panic: nil map":        {Text, Fatal, "2026-01-05 10:04:11", "nil map"},
+		"2026-01-05 10:04:11 [alert] 12#0: gone":    {Text, Fatal, "2026-01-05 10:04:11", "12#0: gone"},
+		"2026-01-05 10:04:11 Warning: disk is slow": {Text, Warn, "2026-01-05 10:04:11", "disk is slow"},
+		"{main} 2026-01-05 10:04:11 ERROR braces":   {Text, Error, "2026-01-05 10:04:11", "braces"},
 
 		// Syslog, klog, logcat.
 		"Jan  5 10:04:11 host sshd[42]: Failed password":       {Text, NoLevel, "1972-01-05 10:04:11", "sshd[42]: Failed password"},

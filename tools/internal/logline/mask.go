@@ -21,27 +21,24 @@ const (
 func Mask(dst, message []byte) []byte {
 	for i := 0; i < len(message); {
 		c := message[i]
-		switch {
-		case isWord(c):
+		end, mask := 0, ""
+		switch maskClass[c] {
+		case maskClassWord:
 			dst, i = maskWord(dst, message, i)
 			continue
-		case c == '"' || c == '\'' || c == '`':
-			if end := quoteEnd(message, i); end > 0 {
-				dst, i = append(dst, maskText...), end
-				continue
+		case maskClassQuote:
+			end, mask = quoteEnd(message, i), maskText
+		case maskClassPath:
+			end, mask = pathEnd(message, i), maskPath
+		case maskClassColon:
+			end, mask = ipv6End(message, i), maskIP
+		case maskClassSign:
+			if i+1 < len(message) && isDigit(message[i+1]) && (i == 0 || isGap(message[i-1])) {
+				end = i + 1 // the number takes its sign along
 			}
-		case c == '/' || c == '~' || c == '\\' || c == '.':
-			if end := pathEnd(message, i); end > 0 {
-				dst, i = append(dst, maskPath...), end
-				continue
-			}
-		case c == ':':
-			if end := ipv6End(message, i); end > 0 {
-				dst, i = append(dst, maskIP...), end
-				continue
-			}
-		case (c == '-' || c == '+') && i+1 < len(message) && isDigit(message[i+1]) && (i == 0 || isGap(message[i-1])):
-			i++ // a sign
+		}
+		if end > 0 {
+			dst, i = append(dst, mask...), end
 			continue
 		}
 		dst = append(dst, c)
@@ -49,6 +46,30 @@ func Mask(dst, message []byte) []byte {
 	}
 	return dst
 }
+
+// The classes of bytes for Mask.
+const (
+	maskClassPlain = iota
+	maskClassWord
+	maskClassQuote
+	maskClassPath // what a path begins with
+	maskClassColon
+	maskClassSign
+)
+
+var maskClass = func() (table [256]uint8) {
+	for c := range table {
+		if isWord(byte(c)) {
+			table[c] = maskClassWord
+		}
+	}
+	for chars, class := range map[string]uint8{"\"'`": maskClassQuote, `/~\.`: maskClassPath, ":": maskClassColon, "-+": maskClassSign} {
+		for i := range len(chars) {
+			table[chars[i]] = class
+		}
+	}
+	return table
+}()
 
 // MaskRequest is Mask for the message of an [Access] line: method, path without its query and with numbers and UUIDs
 // masked, and status. It appends like Mask when the message is no request.
@@ -86,28 +107,26 @@ func isGap(c byte) bool {
 
 // maskWord masks the word at i, or what begins like one: an address, a URL, a number with a fraction.
 func maskWord(dst, b []byte, i int) ([]byte, int) {
+	end := i
+	for end < len(b) && isWord(b[end]) && !isDigit(b[end]) {
+		end++
+	}
+	if end == len(b) || !isWord(b[end]) { // no digits
+		return maskLetters(dst, b, i, end)
+	}
 	if end, mask := literalEnd(b, i); end > 0 {
 		return append(dst, mask...), end
 	}
-	end, digits := i, 0
+	digits := 0
 	for end < len(b) && isWord(b[end]) {
 		if isDigit(b[end]) {
 			digits++
 		}
 		end++
 	}
-	word := b[i:end]
-	switch {
+	switch word := b[i:end]; {
 	case bytes.HasPrefix(b[end:], []byte("://")):
 		return append(dst, maskURL...), urlEnd(b, end)
-	case string(word) == "code" && end+1 < len(b) && b[end] == '=' && isWord(b[end+1]) && !isGluedWord(b, i):
-		last := end + 1
-		for last < len(b) && !endsValue(b[last]) {
-			last++
-		}
-		return append(dst, b[i:last]...), last
-	case digits == 0:
-		return append(dst, word...), end
 	case len(word) >= 20 && digits >= 2:
 		return append(dst, maskID...), end
 	case isHexWord(word):
@@ -125,6 +144,34 @@ func maskWord(dst, b []byte, i int) ([]byte, int) {
 		}
 	}
 	return dst, end
+}
+
+// maskLetters copies a word without digits, unless it is the beginning of something to mask.
+func maskLetters(dst, b []byte, i, end int) ([]byte, int) {
+	if end < len(b) {
+		switch b[end] {
+		case '=':
+			if string(b[i:end]) == "code" && end+1 < len(b) && isWord(b[end+1]) && !isGluedWord(b, i) {
+				last := end + 1
+				for last < len(b) && !endsValue(b[last]) {
+					last++
+				}
+				return append(dst, b[i:last]...), last
+			}
+		case ':':
+			if bytes.HasPrefix(b[end:], []byte("://")) {
+				return append(dst, maskURL...), urlEnd(b, end)
+			}
+			if last := ipv6End(b, i); last > 0 {
+				return append(dst, maskIP...), last
+			}
+		case '-':
+			if isUUID(b[i:]) {
+				return append(dst, maskUUID...), i + uuidLength
+			}
+		}
+	}
+	return append(dst, b[i:end]...), end
 }
 
 // maskTail goes on behind a number whose fraction reached past its word: letters that follow are its unit.

@@ -256,6 +256,12 @@ func (s *Stamp) readFraction(b []byte) {
 		return
 	}
 	i++
+	if len(b)-i > 3 { // milliseconds, which most logs have
+		if x, y, z := b[i]-'0', b[i+1]-'0', b[i+2]-'0'; y <= 9 && z <= 9 && !isDigit(b[i+3]) {
+			s.Nano, s.End = (int32(x)*100+int32(y)*10+int32(z))*1_000_000, i+3
+			return
+		}
+	}
 	nano, scale := 0, 100_000_000
 	for ; i < len(b) && isDigit(b[i]); i++ {
 		nano += int(b[i]-'0') * scale
