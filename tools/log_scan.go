@@ -12,7 +12,7 @@ import (
 
 const (
 	// logChunkBytes are read at once. Lines up to this length are seen whole.
-	logChunkBytes = 512 << 10
+	logChunkBytes = 1 << 20
 	// maxLogWorkers bounds the goroutines, and with them the memory, of one pass over a log.
 	maxLogWorkers = 4
 )
@@ -55,7 +55,7 @@ func (f *textFile) runChunks(p logPass, chunkBytes, workers int) error {
 		return f.runAlone(p, chunks, c, first, err)
 	}
 	takeChunk(p, c)
-	slots := make([]logSlot, workers+1)
+	slots := make([]logSlot, workers+2)
 	for i := range slots {
 		slots[i] = logSlot{buf: make([]byte, chunkBytes), fork: p.fork(), done: make(chan any, 1)}
 	}
