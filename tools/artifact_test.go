@@ -68,7 +68,7 @@ func TestArtifactToolsAreDescribed(t *testing.T) {
 	}
 	for _, spec := range r.Specs() {
 		require.True(t, spec.ReadOnly)
-		require.Equal(t, []Subject{SubjectNone}, spec.Takes)
+		require.Equal(t, []Subject{SubjectArtifact}, spec.Takes)
 		require.Equal(t, essential[spec.Name], spec.Essential().PropertyOrder)
 		require.Less(t, len(spec.Description), 100)
 	}
