@@ -42,11 +42,15 @@ func newTools(s *session) *cobra.Command {
 // toolText describes a tool in a few lines of at most width columns.
 func toolText(t app.ToolInfo, width int) string {
 	var b strings.Builder
-	head := t.Name
-	if t.Off != "" {
-		head += "  (off: " + t.Off + ")"
+	off := "(off: " + t.Off + ")"
+	switch {
+	case t.Off == "":
+		b.WriteString(t.Name + "\n")
+	case len(t.Name)+2+len(off) <= width:
+		b.WriteString(t.Name + "  " + off + "\n")
+	default:
+		b.WriteString(t.Name + "\n  " + strings.Join(wrapText(off, width-2), "\n  ") + "\n")
 	}
-	b.WriteString(head + "\n")
 	write := func(label, text string) {
 		for i, line := range wrapText(text, width-13) {
 			if i > 0 {
