@@ -16,7 +16,7 @@ import (
 type searchLogArgs struct {
 	LogPath    string `json:"log_path" jsonschema:"log file, relative to the workspace; may be compressed with gzip" arg:"minlen=1"`
 	Query      string `json:"query,omitempty" jsonschema:"text to find, taken literally; empty: all records" arg:"maxlen=300,core"`
-	Level      string `json:"level,omitempty" jsonschema:"only records of this level" arg:"enum=any|fatal|error|warn|info|debug|trace,default=any,core"`
+	Level      string `json:"level,omitempty" jsonschema:"only records of this level" arg:"enum=any|fatal|error|warn|info|debug|trace,default=any"`
 	Since      string `json:"since,omitempty" jsonschema:"only from this time on, such as 2026-01-05 10:00, 10:00, or 30m before the log's end" arg:"minlen=1,maxlen=60"`
 	Until      string `json:"until,omitempty" jsonschema:"only up to this time" arg:"minlen=1,maxlen=60"`
 	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; all are counted" arg:"min=0,max=1000,default=20"`

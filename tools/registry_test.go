@@ -210,7 +210,7 @@ func TestSpecsOfTheBuiltinTools(t *testing.T) {
 		"search_file":           "file_path query",
 		"count_lines":           "path",
 		"aggregate_log_errors":  "log_path",
-		"search_log":            "log_path query level",
+		"search_log":            "log_path query",
 		"get_log_window":        "log_path line_number",
 		"describe_sqlite_table": "db_path",
 		"query_sqlite":          "db_path query",
