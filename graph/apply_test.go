@@ -221,3 +221,11 @@ func TestStoredStateIsTheState(t *testing.T) {
 		}
 	})
 }
+
+func TestMergeMaps(t *testing.T) {
+	t.Parallel()
+	acc, in := map[string]int{"a": 1, "b": 2}, map[string]int{"b": 3, "c": 4}
+	require.Equal(t, map[string]int{"a": 1, "b": 3, "c": 4}, MergeMaps(acc, in))
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, acc, "an older state stays as it was")
+	require.NotNil(t, MergeMaps[string, int](nil, nil))
+}
