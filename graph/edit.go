@@ -17,11 +17,12 @@ const (
 )
 
 // UpdateState edits a thread's state as if node asNode had run now and returned u: channels merge u, and what follows asNode is
-// due, instead of what was due before, but for deferred nodes and those whose join is complete. Results of tasks that had finished while others of their superstep had not are dropped.
+// due, instead of what was due before, but for deferred nodes and those whose join is complete. Results of tasks that had
+// finished while others of their superstep had not are dropped.
 //
 // An empty asNode means the node that ran last, which must be one; when none has, it means [Start]. With End and no update the
-// tasks that are due are dropped, but what had finished is merged and followed; with [AsInput] u is stored as the input of a run that hasn't begun; with [AsCopy] and no update the
-// checkpoint is copied, so that its tasks run anew. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels],
+// tasks that are due are dropped, but what had finished is merged and followed; with [AsInput] u is stored as the input of a run
+// that hasn't begun; with [AsCopy] and no update the checkpoint is copied, so that its tasks run anew. With [FromCheckpoint] the edit begins a fork. Of the other options [Labels],
 // [AllowOtherShape], [Lease] and [InSubgraph] apply. It returns the new checkpoint.
 func (g *Graph) UpdateState(ctx context.Context, thread, asNode string, u Update, opts ...RunOption) (info checkpoint.Info, err error) {
 	cfg, err := g.runConfig(append(slices.Clone(opts), Thread(thread)))
@@ -202,12 +203,8 @@ func (r *run) copy(ctx context.Context, saved *checkpoint.Saved) error {
 	if saved == nil {
 		return ErrUnknownThread
 	}
-	next := r.pos
-	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
-	next.ran, next.lineage = r.pos.lastRan(), r.newLineage()
-	r.g.schedule(&next)
 	r.recorder.parent = checkpoint.Info{ID: saved.Parent, Seq: saved.ParentSeq}
-	return r.commit(ctx, next, nil)
+	return r.commit(ctx, r.forked(), nil)
 }
 
 // editInput stores u as an input that is due.

@@ -216,7 +216,7 @@ func (s *recorder) boundary(next *position) (checkpoint.Boundary, error) {
 		versions[c.Name()] = next.info.Seq
 		b.Values = append(b.Values, v)
 	}
-	b.Checkpoint.Channels = maps.Clone(versions)
+	b.Checkpoint.Channels = versions // not changed any more: the next boundary has a copy
 	clear(s.unsaved)
 	s.versions = versions
 	s.lastSeq, s.parent = next.info.Seq, next.info

@@ -10,20 +10,24 @@ import (
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
 
-// fork copies the position to a boundary of its own with a lineage of its own: its tasks run again, with effects and questions of
-// their own. The input of a run is kept.
+// fork goes on from a copy of the position, at a boundary of its own.
 func (r *run) fork(ctx context.Context) error {
-	next := r.pos
 	r.scope.rewind.before = r.pos.info.Seq
-	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
-	next.ran = r.pos.lastRan()
-	next.lineage = r.newLineage()
-	r.g.schedule(&next)
-	if err := r.store(ctx, next, nil, nil); err != nil {
+	if err := r.store(ctx, r.forked(), nil, nil); err != nil {
 		return err
 	}
 	r.scope.rewind.since = r.pos.info.Seq
 	return nil
+}
+
+// forked is a copy of the position with a lineage of its own: its tasks run again, with effects and questions of their own. The
+// input of a run is kept.
+func (r *run) forked() position {
+	next := r.pos
+	next.info = checkpoint.Info{Step: r.pos.step(), Source: checkpoint.SourceFork, Nodes: r.pos.info.Nodes}
+	next.ran, next.lineage = r.pos.lastRan(), r.newLineage()
+	r.g.schedule(&next)
+	return next
 }
 
 // newLineage names what a fork or an edit begins. In a subgraph that remains the run of the task above, which must find it again.
@@ -36,29 +40,34 @@ func (r *run) newLineage() string {
 
 // pendingCommand merges the writes of a command that an earlier run continued the thread with, and that no boundary holds yet.
 func (r *run) pendingCommand(saved *checkpoint.Saved) error {
-	stored, ok := saved.Result(checkpoint.CommandTask)
-	if !ok || r.scope.cfg.from != "" {
-		return nil
-	}
-	given := task{id: checkpoint.CommandTask}
-	if err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape); err != nil {
+	given, err := r.storedCommand(saved)
+	if err != nil {
 		return err
 	}
 	given.targets = nil
-	return r.apply(&given, saved)
+	return r.apply(given, saved)
+}
+
+// storedCommand returns the command that earlier runs continued the thread with from a checkpoint, as a task; a fork has none.
+func (r *run) storedCommand(saved *checkpoint.Saved) (*task, error) {
+	given := &task{id: checkpoint.CommandTask, done: true}
+	stored, ok := saved.Result(checkpoint.CommandTask)
+	if !ok || r.scope.cfg.from != "" {
+		return given, nil
+	}
+	err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape)
+	given.cached = false // it may be added to
+	return given, err
 }
 
 // command applies the commands that earlier runs and this one continue the thread with.
 func (r *run) command(saved *checkpoint.Saved) error {
-	given := task{id: checkpoint.CommandTask, done: true}
-	if stored, ok := saved.Result(checkpoint.CommandTask); ok && r.scope.cfg.from == "" {
-		if err := given.adopt(r.g.schema, r.g.nodes, stored, r.scope.cfg.otherShape); err != nil {
-			return err
-		}
-		if err := r.g.checkTargets(given.targets, ""); err != nil {
-			return err
-		}
-		given.cached = false
+	given, err := r.storedCommand(saved)
+	if err == nil {
+		err = r.g.checkTargets(given.targets, "")
+	}
+	if err != nil {
+		return err
 	}
 	if r.scope.cfg.command != nil {
 		u := slices.Clone(r.scope.cfg.command)
@@ -80,7 +89,7 @@ func (r *run) command(saved *checkpoint.Saved) error {
 			r.recorder.results(r.pos.info.Seq, result)
 		}
 	}
-	return r.apply(&given, saved)
+	return r.apply(given, saved)
 }
 
 func gotos(next []Next) Update {
@@ -265,16 +274,11 @@ func take(r *checkpoint.Result, id string, answer []byte) error {
 	return nil
 }
 
-// openIDs returns the IDs of the open questions of a task: its own in the order of asking, then those of its subgraphs.
+// openIDs returns the IDs of the open questions of a task; see [openQuestions].
 func openIDs(r checkpoint.Result) []string {
 	var ids []string
-	for _, q := range r.Interrupts[min(len(r.Answers), len(r.Interrupts)):] {
+	for _, q := range openQuestions(&r, "", nil) {
 		ids = append(ids, q.ID)
-	}
-	for _, n := range r.Nested {
-		if n.Answer == nil {
-			ids = append(ids, n.ID)
-		}
 	}
 	return ids
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/llama-agent/llama-agent/graph/store"
 )
 
-// scope is what the tasks of a run, and the subgraphs they run, know of it. It doesn't change during the run.
+// scope is what the tasks of a run, and the subgraphs they run, know of it. It doesn't change once the first of them has begun.
 type scope struct {
 	graph string
 	cfg   runConfig

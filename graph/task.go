@@ -108,8 +108,14 @@ func (t *task) openQuestions(path []string) []Question {
 	if t.stored.Done {
 		return nil
 	}
-	answered := min(len(t.stored.Answers), len(t.stored.Interrupts))
-	return append(ownQuestions(t.node, path, t.stored.Interrupts[answered:]), nestedQuestions(t.stored.Nested, false)...)
+	return openQuestions(&t.stored, t.node, path)
+}
+
+// openQuestions returns the questions in a result that have no answer: the node's own in the order of asking, then those of its
+// subgraphs.
+func openQuestions(r *checkpoint.Result, node string, path []string) []Question {
+	answered := min(len(r.Answers), len(r.Interrupts))
+	return append(ownQuestions(node, path, r.Interrupts[answered:]), nestedQuestions(r.Nested, false)...)
 }
 
 // adopt fills t from the result of an earlier run. nodes are those of the graph.
