@@ -245,17 +245,6 @@ func (m *Memory) SaveResults(_ context.Context, set ResultSet) error {
 	return nil
 }
 
-// ResultStatus returns the condition that a stored result puts its thread in, or "" if it doesn't change it.
-func ResultStatus(r Result) Status {
-	switch {
-	case r.Task == BreakpointTask || r.Pending():
-		return StatusInterrupted
-	case !r.Done && r.Error != "":
-		return StatusFailed
-	}
-	return ""
-}
-
 // List implements [Saver].
 func (m *Memory) List(_ context.Context, q Query) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
@@ -330,16 +319,6 @@ func hasAll(labels, want map[string]string) bool {
 		}
 	}
 	return true
-}
-
-// InForce reports whether l still keeps others out at the time now.
-func (l Lease) InForce(now time.Time) bool {
-	return l.Token != "" && now.Before(l.Expires) && !l.Process.Gone()
-}
-
-// Busy returns the error for those l keeps out.
-func (l Lease) Busy() *BusyError {
-	return &BusyError{Thread: l.Thread, Owner: l.Owner, Since: l.Acquired}
 }
 
 // Acquire implements [Leaser].
@@ -566,45 +545,4 @@ func (s *memorySpace) copyTo(thread string) *memorySpace {
 		cp.Thread, cp.results = thread, maps.Clone(cp.results)
 	}
 	return c
-}
-
-func cloneCheckpoint(c Checkpoint) Checkpoint {
-	c.Nodes, c.Next, c.Ran = slices.Clone(c.Nodes), slices.Clone(c.Next), slices.Clone(c.Ran)
-	c.Channels = maps.Clone(c.Channels)
-	c.Tasks, c.Waiting = cloneTasks(c.Tasks), cloneTasks(c.Waiting)
-	joins := c.Joins
-	c.Joins = nil
-	for k, v := range joins {
-		if c.Joins == nil {
-			c.Joins = map[string][]string{}
-		}
-		c.Joins[k] = slices.Clone(v)
-	}
-	return c
-}
-
-func cloneTasks(tasks []Task) []Task {
-	tasks = slices.Clone(tasks)
-	for i := range tasks {
-		tasks[i].Private = cloneWrites(tasks[i].Private)
-	}
-	return tasks
-}
-
-func cloneWrites(ws []Write) []Write {
-	ws = slices.Clone(ws)
-	for i := range ws {
-		ws[i].Data = slices.Clone(ws[i].Data)
-	}
-	return ws
-}
-
-func cloneResult(r Result) Result {
-	r.Writes = cloneWrites(r.Writes)
-	r.Targets = slices.Clone(r.Targets)
-	for i := range r.Targets {
-		r.Targets[i].Private = cloneWrites(r.Targets[i].Private)
-	}
-	r.Interrupts, r.Answers, r.Nested = slices.Clone(r.Interrupts), slices.Clone(r.Answers), slices.Clone(r.Nested)
-	return r
 }

@@ -60,6 +60,17 @@ const (
 	StatusDamaged     Status = "damaged"     // what is stored of it can't be read; loading it tells what is left
 )
 
+// ResultStatus returns the condition that a stored result puts its thread in, or "" if it doesn't change it.
+func ResultStatus(r Result) Status {
+	switch {
+	case r.Task == BreakpointTask || r.Pending():
+		return StatusInterrupted
+	case !r.Done && r.Error != "":
+		return StatusFailed
+	}
+	return ""
+}
+
 // ThreadInfo describes a thread. Times, Steps, Status and Next are those of its newest checkpoint in the root namespace. Of a
 // damaged thread only ID, Status and Change are known.
 type ThreadInfo struct {
@@ -168,6 +179,16 @@ type Lease struct {
 	Process  Process
 	Acquired time.Time
 	Expires  time.Time
+}
+
+// InForce reports whether l still keeps others out at the time now.
+func (l Lease) InForce(now time.Time) bool {
+	return l.Token != "" && now.Before(l.Expires) && !l.Process.Gone()
+}
+
+// Busy returns the error for those l keeps out.
+func (l Lease) Busy() *BusyError {
+	return &BusyError{Thread: l.Thread, Owner: l.Owner, Since: l.Acquired}
 }
 
 // Leaser is a [Saver] that grants each thread to one owner at a time.
