@@ -3,6 +3,8 @@ package artifacts
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/llama-agent/llama-agent/internal/hostile"
 )
 
 // Encoding says whether content is text that can be shown. It is judged by the content, not by its type.
@@ -40,7 +42,7 @@ func encodingOf(content []byte) Encoding {
 		return UTF16
 	}
 	head := content[:min(len(content), sniffBytes)]
-	controls, invalid := oddBytes(head)
+	controls, invalid := hostile.OddBytes(head)
 	switch {
 	case controls*5 > len(head), controls*20 > len(head) && invalid*10 > len(head):
 		return Binary
@@ -48,30 +50,6 @@ func encodingOf(content []byte) Encoding {
 		return UTF8
 	}
 	return Mixed
-}
-
-// oddBytes counts the control characters that text does not use, and the bytes that are not UTF-8. A character cut off at the
-// end is not odd.
-func oddBytes(head []byte) (controls, invalid int) {
-	for i := 0; i < len(head); {
-		c := head[i]
-		if c < utf8.RuneSelf {
-			if c < 0x20 && bytes.IndexByte([]byte("\n\r\t\f\b\x07\x1b"), c) < 0 || c == 0x7f {
-				controls++
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(head[i:])
-		if r == utf8.RuneError && size == 1 {
-			if len(head)-i < utf8.UTFMax && !utf8.FullRune(head[i:]) {
-				break
-			}
-			invalid++
-		}
-		i += size
-	}
-	return controls, invalid
 }
 
 // countLines counts line feeds, and a last line that has none.

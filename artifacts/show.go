@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llama-agent/llama-agent/internal/hostile"
 )
 
 // show returns content as valid UTF-8 that cannot drive a terminal or hide from a reader: control characters other than tab and
@@ -35,26 +37,10 @@ func showChar(content []byte) (text string, size int) {
 		return string(0x2400 + r), size
 	case r == 0x7f:
 		return "\u2421", size
-	case isHidden(r):
+	case hostile.IsHidden(r):
 		return fmt.Sprintf("<U+%04X>", r), size
 	}
 	return string(content[:size]), size
-}
-
-// isHidden tells the characters that act without being seen: C1 controls, direction marks and overrides, the byte order mark,
-// interlinear annotations, and tags. Joiners stay, because scripts and emoji need them.
-func isHidden(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f,
-		r == 0x061c, r == 0x200e, r == 0x200f,
-		r >= 0x202a && r <= 0x202e,
-		r >= 0x2060 && r <= 0x206f,
-		r == 0xfeff,
-		r >= 0xfff9 && r <= 0xfffb,
-		r >= 0xe0000 && r <= 0xe007f:
-		return true
-	}
-	return false
 }
 
 // oneLine shows s in one line of at most limit bytes, cut between characters with an ellipsis.

@@ -2,9 +2,10 @@ package tools
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
+
+	"github.com/llama-agent/llama-agent/internal/hostile"
 )
 
 // sniffBytes is how much of a file decides its kind.
@@ -42,7 +43,7 @@ func sniff(head []byte) fileKind {
 	case bytes.HasPrefix(head, bomUTF16BE):
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-16be"}
 	}
-	controls, invalid := oddBytes(head)
+	controls, invalid := hostile.OddBytes(head)
 	detected := mimetype.Detect(head)
 	if controls == 0 && invalid == 0 && !detected.Is("application/pdf") {
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-8"}
@@ -66,28 +67,4 @@ func textKind(invalid int) fileKind {
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-8 with errors"}
 	}
 	return fileKind{name: "text", mime: "text/plain", encoding: "utf-8"}
-}
-
-// oddBytes counts the control characters that text does not use, and the bytes that are not UTF-8. A character cut off
-// at the end is not odd.
-func oddBytes(head []byte) (controls, invalid int) {
-	for i := 0; i < len(head); {
-		c := head[i]
-		if c < utf8.RuneSelf {
-			if c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\b' && c != 0x1b && c != 0x07 || c == 0x7f {
-				controls++
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(head[i:])
-		if r == utf8.RuneError && size == 1 {
-			if len(head)-i < utf8.UTFMax && !utf8.FullRune(head[i:]) {
-				break
-			}
-			invalid++
-		}
-		i += size
-	}
-	return controls, invalid
 }

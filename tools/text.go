@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llama-agent/llama-agent/internal/hostile"
 )
 
 // InertText returns s as valid UTF-8 that cannot drive a terminal or hide from a reader: control characters other than
@@ -27,7 +29,7 @@ func InertText(s string) string {
 			b.WriteRune(0x2400 + r)
 		case r == 0x7f:
 			b.WriteRune('\u2421')
-		case isHidden(r):
+		case hostile.IsHidden(r):
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteString(s[i : i+size])
@@ -53,27 +55,11 @@ func isInertUnicode(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || isHidden(r) {
+		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || hostile.IsHidden(r) {
 			return false
 		}
 	}
 	return true
-}
-
-// isHidden tells the characters that act without being seen: C1 controls, direction marks and overrides, the byte order
-// mark, interlinear annotations, and tags. Joiners stay, because scripts and emoji need them.
-func isHidden(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f,
-		r == 0x061c, r == 0x200e, r == 0x200f,
-		r >= 0x202a && r <= 0x202e,
-		r >= 0x2060 && r <= 0x206f,
-		r == 0xfeff,
-		r >= 0xfff9 && r <= 0xfffb,
-		r >= 0xe0000 && r <= 0xe007f:
-		return true
-	}
-	return false
 }
 
 // validText returns s with bytes that are not UTF-8 written as \xE9, and nothing else changed.
