@@ -58,7 +58,7 @@ type Config struct {
 
 // Archive stores large results for their owner; see [tools.Virtualizer], which is one.
 type Archive interface {
-	Apply(ctx context.Context, owner, tool string, args json.RawMessage, r tools.Result) (tools.Result, *artifacts.Artifact, error)
+	Apply(ctx context.Context, owner, tool string, args json.RawMessage, about string, r tools.Result) (tools.Result, *artifacts.Artifact, error)
 }
 
 func (c Config) withDefaults() Config {

@@ -36,7 +36,7 @@ func BenchmarkVirtualize(b *testing.B) {
 				start := time.Now()
 				a, err := s.Put(b.Context(), "me", src, content)
 				require.NoError(b, err)
-				require.NotEmpty(b, Descriptor(a, content, DefaultLimits()))
+				require.NotEmpty(b, Descriptor(a, content, DefaultLimits(), ""))
 				whole += time.Since(start)
 
 				b.StopTimer()
@@ -48,7 +48,7 @@ func BenchmarkVirtualize(b *testing.B) {
 				start = time.Now()
 				a = newArtifact("me", src, content)
 				a.Ref = scheme + "00000000"
-				require.NotEmpty(b, Descriptor(a, content, DefaultLimits()))
+				require.NotEmpty(b, Descriptor(a, content, DefaultLimits(), ""))
 				compute += time.Since(start)
 				b.StartTimer()
 			}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llama-agent/llama-agent/internal/excerpt"
 )
 
 // Limits say how much of an artifact its descriptor shows. They are taken as they are: 0 shows nothing.
 type Limits struct {
-	PreviewChars int // characters of the content: half from its beginning, half from its end
+	PreviewChars int // characters of the content: half from its beginning, half from its end, and up to half as many from between
 	SummaryChars int // characters of facts
 }
 
@@ -20,10 +22,10 @@ func DefaultLimits() Limits { return Limits{PreviewChars: 1200, SummaryChars: 60
 const maxDescriptorName = 60
 
 // Descriptor returns what a model sees in place of a large result: the reference, what it is, the facts, the beginning and the end
-// of the content, and how to search and read the rest. Besides facts and content it has at most 600 bytes. It depends on nothing
-// but its input, and not on the owner or on times, so that a prompt with it stays the same. It is valid UTF-8 that is safe to
-// show. content must be that of a.
-func Descriptor(a Artifact, content []byte, limits Limits) string {
+// of the content, the lines between that share most words with what it is needed for, and how to search and read the rest. Besides
+// facts and content it has at most 600 bytes. It depends on nothing but its input, and not on the owner or on times, so that a
+// prompt with it stays the same. It is valid UTF-8 that is safe to show. content must be that of a; about may be empty.
+func Descriptor(a Artifact, content []byte, limits Limits, about string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[large result of %s", a.Tool)
 	if a.Name != "" {
@@ -37,6 +39,7 @@ func Descriptor(a Artifact, content []byte, limits Limits) string {
 	}
 	p := newPreview(content, limits.PreviewChars)
 	p.write(&b)
+	p.writeNearest(&b, about, limits.PreviewChars/2)
 	if p.whole() {
 		return strings.TrimSuffix(b.String(), "\n")
 	}
@@ -99,6 +102,27 @@ func (p preview) write(b *strings.Builder) {
 		writeLine(b, p.last)
 	} else {
 		b.WriteByte('\n')
+	}
+}
+
+// writeNearest shows lines between the beginning and the end that share words with about.
+func (p preview) writeNearest(b *strings.Builder, about string, chars int) {
+	if p.whole() || p.tail <= p.head {
+		return
+	}
+	pieces := excerpt.Nearest(p.content[p.head:p.tail], about, chars)
+	if len(pieces) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "--- between them, nearest to the task:\n")
+	before := bytes.Count(p.content[:p.head], []byte{'\n'})
+	for _, piece := range pieces {
+		text := []rune(strings.TrimSpace(show([]byte(piece.Text))))
+		if len(text) > chars { // control characters take more when they are shown
+			text = text[:chars]
+		}
+		chars -= len(text)
+		fmt.Fprintf(b, "%d: %s\n", before+piece.Line, string(text))
 	}
 }
 

@@ -60,7 +60,7 @@ func TestDescriptor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := described(src, tc.content)
-			require.Equal(t, tc.want, Descriptor(a, []byte(tc.content), tc.limits))
+			require.Equal(t, tc.want, Descriptor(a, []byte(tc.content), tc.limits, ""))
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestFixedPartOfDescriptorIsSmall(t *testing.T) {
 	a.Lines = math.MaxInt32
 	for _, limits := range []Limits{{0, 0}, {1200, 600}, {150, 0}} {
 		p := newPreview([]byte(content), limits.PreviewChars)
-		d := Descriptor(a, []byte(content), limits)
+		d := Descriptor(a, []byte(content), limits, "")
 		require.LessOrEqual(t, len(d)-len(p.first)-len(p.last), 600)
 	}
 }
@@ -89,8 +89,8 @@ func TestDescriptorKeepsItsLimits(t *testing.T) {
 			return Fact{rapid.String().Draw(t, "name"), rapid.String().Draw(t, "value")}
 		}), 0, 5).Draw(t, "facts")
 		a := described(Source{Tool: "t", Name: rapid.String().Draw(t, "name"), Facts: facts}, string(content))
-		d := Descriptor(a, content, limits)
-		require.Equal(t, d, Descriptor(a, content, limits))
+		d := Descriptor(a, content, limits, "")
+		require.Equal(t, d, Descriptor(a, content, limits, ""))
 		require.True(t, utf8.ValidString(d))
 		require.Equal(t, d, show([]byte(d)), "showing it again changes nothing")
 		require.LessOrEqual(t, utf8.RuneCountInString(a.Summary(limits.SummaryChars)), limits.SummaryChars)
@@ -200,4 +200,27 @@ func TestFactsOf(t *testing.T) {
 		_, err := FactsOf(bad)
 		require.ErrorContains(t, err, "collecting facts: ")
 	}
+}
+
+func TestDescriptorShowsWhatTheTaskIsAbout(t *testing.T) {
+	t.Parallel()
+	content := numbered(1, 500) + "the key \x1b[2J lies under the third stair\n" + numbered(502, 1000)
+	a := described(Source{Tool: "read_file"}, content)
+	d := Descriptor(a, []byte(content), DefaultLimits(), "Where does the key lie?")
+	require.Contains(t, d, "\n501: the key ␛[2J lies under the third stair\n", "with its number, made visible")
+	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "anything else"), "nearest")
+	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "Which line 3?"), "\n3: line 3\n", "what the preview shows is not shown twice")
+	require.NotContains(t, Descriptor(a, []byte(content), Limits{SummaryChars: 600}, "Where does the key lie?"), "nearest", "without a preview there is none")
+
+	rapid.Check(t, func(t *rapid.T) {
+		content := drawContent(t)
+		a := described(Source{Tool: "t"}, string(content))
+		limits := Limits{PreviewChars: rapid.IntRange(0, 300).Draw(t, "preview")}
+		about := rapid.StringMatching("([a-z]{1,4}|漢字| ){0,8}").Draw(t, "about")
+		with := Descriptor(a, content, limits, about)
+		require.Equal(t, with, Descriptor(a, content, limits, about))
+		require.Equal(t, with, show([]byte(with)))
+		added := utf8.RuneCountInString(with) - utf8.RuneCountInString(Descriptor(a, content, limits, ""))
+		require.LessOrEqual(t, added, limits.PreviewChars/2+12*limits.PreviewChars/2+50, "numbers included")
+	})
 }

@@ -45,7 +45,7 @@ func ExampleDescriptor() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(artifacts.Descriptor(a, []byte(log.String()), artifacts.Limits{PreviewChars: 80, SummaryChars: 600}))
+	fmt.Println(artifacts.Descriptor(a, []byte(log.String()), artifacts.Limits{PreviewChars: 80, SummaryChars: 600}, ""))
 	// Output:
 	// [large result of read_file (app.log), stored as artifact://r8dj8ybg: 98893 bytes, 5000 lines, text/plain]
 	// errors: 0

@@ -159,7 +159,7 @@ func artifactSummaryTool(s *artifactStore) Tool {
 			return Result{}, s.problem(ctx, owner, args.ArtifactID, err)
 		}
 		limits := artifacts.Limits{PreviewChars: s.options.PreviewChars, SummaryChars: int(s.options.MaxRetrieveBytes)}
-		return Result{Data: artifactSummaryOf(a), Text: artifacts.Descriptor(a, content, limits)}, nil
+		return Result{Data: artifactSummaryOf(a), Text: artifacts.Descriptor(a, content, limits, "")}, nil
 	})
 }
 

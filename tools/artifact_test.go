@@ -314,7 +314,7 @@ func TestDescriptorsAreInert(t *testing.T) {
 		content = append(content, rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "bytes")...)
 		a, err := s.Put(t.Context(), "me", artifacts.Source{Tool: rapid.String().Draw(t, "tool"), Name: rapid.String().Draw(t, "name")}, content)
 		require.NoError(t, err)
-		text := artifacts.Descriptor(a, content, artifacts.Limits{PreviewChars: 1000, SummaryChars: 600})
+		text := artifacts.Descriptor(a, content, artifacts.Limits{PreviewChars: 1000, SummaryChars: 600}, "")
 		require.Equal(t, text, InertText(text))
 		if a.Encoding.Readable() && len(content) > 0 {
 			require.Contains(t, text, strings.TrimSuffix(InertText(string(content)), "\n"), "shown alike")

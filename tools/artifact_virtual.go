@@ -46,10 +46,11 @@ type VirtualResult struct {
 
 // Apply returns a result as the model should see it. One whose text is not larger than InlineMaxBytes, or that is [Inline], comes
 // back unchanged, with no artifact. Of a larger one the content is stored for the owner; the text becomes a descriptor, and the
-// Data a [VirtualResult]. The arguments are those of the call, in canonical form.
+// Data a [VirtualResult]. The arguments are those of the call, in canonical form; about says what the result is needed for, and
+// chooses which lines the descriptor shows.
 //
 // When the content cannot be stored, the result comes back unchanged beside the error, so that nothing is lost.
-func (v *Virtualizer) Apply(ctx context.Context, owner, tool string, args json.RawMessage, r Result) (Result, *artifacts.Artifact, error) {
+func (v *Virtualizer) Apply(ctx context.Context, owner, tool string, args json.RawMessage, about string, r Result) (Result, *artifacts.Artifact, error) {
 	if int64(len(r.Text)) <= v.InlineMaxBytes {
 		return r, nil, nil
 	}
@@ -67,7 +68,7 @@ func (v *Virtualizer) Apply(ctx context.Context, owner, tool string, args json.R
 	if err != nil {
 		return r, nil, fmt.Errorf("storing a large result of %s: %w", tool, err)
 	}
-	return Result{Data: VirtualResult{artifactSummaryOf(a)}, Text: artifacts.Descriptor(a, archive.Content, v.Limits)}, &a, nil
+	return Result{Data: VirtualResult{artifactSummaryOf(a)}, Text: artifacts.Descriptor(a, archive.Content, v.Limits, about)}, &a, nil
 }
 
 func archiveOf(r Result) Archive {

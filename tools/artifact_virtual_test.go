@@ -28,7 +28,7 @@ func TestThresholdOfVirtualization(t *testing.T) {
 	}
 	for _, text := range []string{"", "123456789", "1234567890", "汉字汉\n", "\x1b\xff\r\n"} {
 		in := Result{Data: &data{1}, Text: text}
-		out, a, err := v.Apply(t.Context(), "me", "look", nil, in)
+		out, a, err := v.Apply(t.Context(), "me", "look", nil, "", in)
 		require.NoError(t, err)
 		require.Nil(t, a)
 		require.Equal(t, in, out)
@@ -38,21 +38,21 @@ func TestThresholdOfVirtualization(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, usage)
 
-	out, a, err := v.Apply(t.Context(), "me", "look", json.RawMessage(`{"at":1}`), Result{Data: data{7}, Text: "12345678901"})
+	out, a, err := v.Apply(t.Context(), "me", "look", json.RawMessage(`{"at":1}`), "", Result{Data: data{7}, Text: "12345678901"})
 	require.NoError(t, err)
 	require.Equal(t, "[large result of look, stored as "+a.Ref+": 11 bytes, 1 line, text/plain]\nn: 7\n--- all of it:\n12345678901", out.Text)
 	virtual := out.Data.(VirtualResult)
 	require.Equal(t, a.Ref, virtual.ArtifactID)
 	require.Equal(t, map[string]string{"n": "7"}, virtual.Facts)
-	again, _, err := v.Apply(t.Context(), "you", "look", json.RawMessage(`{"at":1}`), Result{Data: data{7}, Text: "12345678901"})
+	again, _, err := v.Apply(t.Context(), "you", "look", json.RawMessage(`{"at":1}`), "", Result{Data: data{7}, Text: "12345678901"})
 	require.NoError(t, err)
 	require.Equal(t, out, again, "the same input gives the same bytes, whoever asks")
-	twice, a, err := v.Apply(t.Context(), "me", "look", nil, Result{Data: out.Data, Text: out.Text})
+	twice, a, err := v.Apply(t.Context(), "me", "look", nil, "", Result{Data: out.Data, Text: out.Text})
 	require.NoError(t, err)
 	require.Nil(t, a)
 	require.Equal(t, out, twice, "a descriptor is not stored again")
 	off := virtualizer(s, 1<<60)
-	_, a, err = off.Apply(t.Context(), "me", "look", nil, Result{Text: strings.Repeat("x", 1_000_000)})
+	_, a, err = off.Apply(t.Context(), "me", "look", nil, "", Result{Text: strings.Repeat("x", 1_000_000)})
 	require.NoError(t, err)
 	require.Nil(t, a)
 }
@@ -83,7 +83,7 @@ func TestLargeFilesAreVirtualized(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			result := mustCall(t, files, "read_file", tc.args)
-			out, a, err := v.Apply(asOwner("me"), "me", "read_file", nil, result)
+			out, a, err := v.Apply(asOwner("me"), "me", "read_file", nil, "", result)
 			require.NoError(t, err)
 			require.Equal(t, tc.name, a.Name)
 			_, content, err := s.Content(t.Context(), "me", a.Ref)
@@ -98,7 +98,7 @@ func TestLargeFilesAreVirtualized(t *testing.T) {
 		})
 	}
 	part := mustCall(t, files, "read_file", map[string]any{"file_path": "big.txt", "offset": 1000, "length": 20_000})
-	_, a, err := v.Apply(asOwner("me"), "me", "read_file", nil, part)
+	_, a, err := v.Apply(asOwner("me"), "me", "read_file", nil, "", part)
 	require.NoError(t, err)
 	require.Equal(t, "big.txt from byte 1000", a.Name)
 }
@@ -110,7 +110,7 @@ func TestLargeQueriesAreStoredAsCSV(t *testing.T) {
 		"INSERT INTO t VALUES (9223372036854775807, 'a, \"b\"', x'0102', 12), (2, NULL, NULL, 0.5), (3, '', NULL, NULL)")
 	result := mustCall(t, builtins(t, dir), "query_sqlite", map[string]any{"db_path": "shop.db", "query": "SELECT * FROM t"})
 	_, s := artifactTools(t, ArtifactOptions{})
-	out, a, err := virtualizer(s, 0).Apply(t.Context(), "me", "query_sqlite", nil, result)
+	out, a, err := virtualizer(s, 0).Apply(t.Context(), "me", "query_sqlite", nil, "", result)
 	require.NoError(t, err)
 	_, content, err := s.Content(t.Context(), "me", a.Ref)
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestRetrievalIsNotVirtualized(t *testing.T) {
 		args["artifact_id"] = a.Ref
 		result := mustCallAs(t, r, "me", tool, args)
 		require.Greater(t, len(result.Text), 100)
-		out, stored, err := v.Apply(t.Context(), "me", tool, nil, result)
+		out, stored, err := v.Apply(t.Context(), "me", tool, nil, "", result)
 		require.NoError(t, err)
 		require.Nil(t, stored)
 		require.Equal(t, result, out)
@@ -166,7 +166,7 @@ func TestResultsThatCannotBeStored(t *testing.T) {
 		"no object": {t.Context(), good, "me", []int{1}, nil, "describing a result of look"},
 	} {
 		in := Result{Data: tc.data, Text: text}
-		out, a, err := virtualizer(tc.s, 10).Apply(tc.ctx, tc.owner, "look", nil, in)
+		out, a, err := virtualizer(tc.s, 10).Apply(tc.ctx, tc.owner, "look", nil, "", in)
 		require.Error(t, err, name)
 		require.True(t, tc.is == nil || errors.Is(err, tc.is), "%s: %v", name, err)
 		require.ErrorContains(t, err, tc.says, name)

@@ -6,6 +6,7 @@ const examples = "an example is what somebody outside this module can copy: it u
 var rules = []rule{
 	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
 	{"internal/hostile", nil, "telling odd text is a leaf that every reader of outside text can share"},
+	{"internal/excerpt", nil, "picking lines of a text is a leaf that every describer of results can share"},
 	{"internal/testmodel", nil, "tests of every package find their models through it"},
 	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
 
@@ -29,7 +30,7 @@ var rules = []rule{
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
 	{"engine", []string{"engine/llama", "engine/gguf"}, "the engine serves any caller of llms.Model, not this agent"},
 
-	{"artifacts", []string{"internal/hostile", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
+	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
 	{"lifecycle", []string{"internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
 	{"conversation", []string{"internal/sqlitedb"}, "stores do not know each other; agent and app bring them together"},
 	{"tools", []string{"artifacts", "internal/hostile", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
