@@ -69,8 +69,9 @@ type Compaction struct {
 // PlanCompaction decides which records, given oldest first in the order in which a prompt shows them, give way to their summaries.
 //
 // Nothing is compacted while all records together fit TriggerTokens. Then the newest HotRecords stay whole as far as they fit
-// TriggerTokens together; the newest one stays in any case, unless it alone exceeds BudgetTokens. Of the others those are eligible
-// that are neither pinned nor compacted, have MinBytes or more, and whose summary saves MinRatio of their bytes, and tokens too.
+// TriggerTokens together with what the older ones take at the least; the newest one stays in any case, unless it alone exceeds
+// BudgetTokens. Of the others those are eligible that are neither pinned nor compacted, have MinBytes or more, and whose summary
+// saves MinRatio of their bytes, and tokens too.
 //
 // A prompt is evaluated once and continued: changing a record that the model has evaluated makes it evaluate everything again that
 // follows. Only what the records sent before the first unsent one show can be in the cache; those from it on count as unsent.
@@ -122,24 +123,41 @@ func PlanCompaction(stored []Stored, limits CompactionLimits) Compaction {
 func eligibleRecords(stored []Stored, limits CompactionLimits) []int {
 	var eligible []int
 	for i, s := range stored[:hotFrom(stored, limits)] {
-		if s.Pinned || s.Compacted || s.Bytes < limits.MinBytes || s.SummaryTokens >= s.Tokens || s.SummaryBytes > s.Bytes {
-			continue
-		}
-		if float64(s.Bytes-s.SummaryBytes) >= limits.MinRatio*float64(s.Bytes) {
+		if s.compactable(limits) {
 			eligible = append(eligible, i)
 		}
 	}
 	return eligible
 }
 
+// compactable reports whether compacting the record saves enough.
+func (s Stored) compactable(limits CompactionLimits) bool {
+	if s.Pinned || s.Compacted || s.Bytes < limits.MinBytes || s.SummaryTokens >= s.Tokens || s.SummaryBytes > s.Bytes {
+		return false
+	}
+	return float64(s.Bytes-s.SummaryBytes) >= limits.MinRatio*float64(s.Bytes)
+}
+
 // hotFrom returns the index of the oldest hot record.
 func hotFrom(stored []Stored, limits CompactionLimits) int {
-	from, shown := len(stored), 0
+	least := func(s Stored) int {
+		if s.compactable(limits) {
+			return s.SummaryTokens
+		}
+		return s.shown()
+	}
+	older := 0 // what the records before from take at the least
+	for _, s := range stored {
+		older += least(s)
+	}
+	from, hot := len(stored), 0
 	for from > 0 && len(stored)-from < max(1, limits.HotRecords) {
-		shown += stored[from-1].shown()
-		fits := shown <= limits.TriggerTokens
+		s := stored[from-1]
+		older -= least(s)
+		hot += s.shown()
+		fits := hot+older <= limits.TriggerTokens
 		if from == len(stored) {
-			fits = shown <= limits.BudgetTokens
+			fits = hot <= limits.BudgetTokens
 		}
 		if !fits {
 			break

@@ -44,8 +44,8 @@ func TestPlanCompaction(t *testing.T) {
 			},
 		},
 		"those that may not": {
-			stored: []lifecycle.Stored{compacted, pinned, record(499, unsent), wordy, longer, record(1000, unsent), record(1000, unsent)},
-			want:   lifecycle.Compaction{Skipped: lifecycle.NothingEligible, TokensBefore: 5599, TokensAfter: 5599, BytesBefore: 400 + 5*4000 + 1996, BytesAfter: 400 + 5*4000 + 1996},
+			stored: []lifecycle.Stored{compacted, pinned, record(499, unsent), wordy, longer, record(1000, unsent)},
+			want:   lifecycle.Compaction{Skipped: lifecycle.NothingEligible, TokensBefore: 4599, TokensAfter: 4599, BytesBefore: 400 + 4*4000 + 1996, BytesAfter: 400 + 4*4000 + 1996},
 		},
 		"all was sent": {
 			stored: []lifecycle.Stored{record(1000, sent), record(1000, sent), record(1000, sent), record(1000, sent)},
@@ -61,14 +61,14 @@ func TestPlanCompaction(t *testing.T) {
 		},
 		"as far as it can pay": {
 			stored: []lifecycle.Stored{record(1000, sent), pinned, record(1000, sent), record(1000, unsent), record(1200, unsent), record(1700, unsent)},
-			change: func(l *lifecycle.CompactionLimits) { l.BudgetTokens = 9000 },
+			change: func(l *lifecycle.CompactionLimits) { l.TriggerTokens, l.BudgetTokens = 4300, 9000 },
 			want: lifecycle.Compaction{
 				Compact: []int{0, 2, 3}, TokensBefore: 6900, TokensAfter: 4200, BytesBefore: 27600, BytesAfter: 16800, Cost: 100, Gain: 1800,
 			},
 		},
 		"the pinned one in between costs too much": {
 			stored: []lifecycle.Stored{record(1000, sent), sentOne(pinned), record(1000, sent), record(1000, unsent), record(1200, unsent), record(1700, unsent)},
-			change: func(l *lifecycle.CompactionLimits) { l.BudgetTokens = 9000 },
+			change: func(l *lifecycle.CompactionLimits) { l.TriggerTokens, l.BudgetTokens = 4300, 9000 },
 			want: lifecycle.Compaction{
 				Compact: []int{2, 3}, TokensBefore: 6900, TokensAfter: 5100, BytesBefore: 27600, BytesAfter: 20400, Cost: 100, Gain: 900,
 			},
@@ -83,6 +83,12 @@ func TestPlanCompaction(t *testing.T) {
 			stored: []lifecycle.Stored{record(1000, unsent), record(2500, unsent), record(1000, unsent)},
 			want: lifecycle.Compaction{
 				Compact: []int{0, 1}, TokensBefore: 4500, TokensAfter: 1350, BytesBefore: 18000, BytesAfter: 5400, Gain: 3150,
+			},
+		},
+		"a hot record that fits with the newer ones, and not with the older ones": {
+			stored: []lifecycle.Stored{pinned, record(1000, unsent), record(1200, unsent), record(1000, unsent)},
+			want: lifecycle.Compaction{
+				Compact: []int{1, 2}, TokensBefore: 4200, TokensAfter: 2220, BytesBefore: 16800, BytesAfter: 8880, Gain: 1980,
 			},
 		},
 		"the newest stays": {
