@@ -9,9 +9,11 @@ type Event interface{ event() }
 type (
 	// TaskStarted comes first, before the first model call.
 	TaskStarted struct {
-		Thread  string
-		Goal    string
-		Resumed bool
+		Thread       string
+		Goal         string
+		Conversation string // empty: the task stands alone
+		Turn         int    // its number in the conversation
+		Resumed      bool
 	}
 	// NodeStarted tells which node works now.
 	NodeStarted struct {
@@ -45,10 +47,25 @@ type (
 	AnswerStarted struct{ Attempt int }
 	// AnswerDelta is the next part of the answer, in whole characters.
 	AnswerDelta struct{ Text string }
+	// ContextEvent tells what was done to keep prompts and checkpoints small, under one of the names below. Data are counts
+	// and short texts.
+	ContextEvent struct {
+		Name string
+		Data map[string]any
+	}
 	// Noted tells something the user should know that is not a failure.
 	Noted struct{ Text string }
 	// TaskFinished comes last.
 	TaskFinished struct{ Report *Report }
+)
+
+// Names of context events.
+const (
+	EventContextBudgetApplied     = "context_budget_applied"     // a part of the history is shown
+	EventContextRecalled          = "context_recalled"           // something from further back is shown
+	EventContextCompacted         = "context_compacted"          // results are shown as summaries from now on
+	EventContextCompactionSkipped = "context_compaction_skipped" // there was too little to gain
+	EventContextStoreError        = "context_store_error"        // the store could not be read or written
 )
 
 func (TaskStarted) event()   {}
@@ -61,5 +78,6 @@ func (CallFinished) event()  {}
 func (ModelReplied) event()  {}
 func (AnswerStarted) event() {}
 func (AnswerDelta) event()   {}
+func (ContextEvent) event()  {}
 func (Noted) event()         {}
 func (TaskFinished) event()  {}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/templates"
@@ -208,12 +209,17 @@ func (w *work) lastWasRepeat() bool {
 
 // outcome is what is stored of a tool run.
 type outcome struct {
-	Text       string          `json:"text"`
-	Result     json.RawMessage `json:"result,omitempty"`
-	Error      *CallError      `json:"error,omitempty"`
-	Artifact   string          `json:"artifact,omitempty"`
-	Problem    string          `json:"problem,omitempty"` // why a large result was not stored
-	DurationMS int64           `json:"duration_ms"`
+	Text     string          `json:"text"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Error    *CallError      `json:"error,omitempty"`
+	Artifact string          `json:"artifact,omitempty"`
+	Record   string          `json:"record,omitempty"` // the reference of the whole, which Text and Result may then lack
+	Summary  string          `json:"summary,omitempty"`
+	Problem  string          `json:"problem,omitempty"` // why a large result was not stored
+
+	Tokens        int   `json:"tokens,omitempty"`
+	SummaryTokens int   `json:"summary_tokens,omitempty"`
+	DurationMS    int64 `json:"duration_ms"`
 }
 
 // runTool runs a call as a durable effect and fills in its outcome. It reports whether the outcome is from an earlier run.
@@ -226,7 +232,9 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 		options = append(options, graph.Idempotent())
 	}
 	replayed = true
-	done, err := graph.Once(ctx, w.effect("call "+call.Tool+" "+digest(call.Arguments)), func(ctx context.Context) (outcome, error) {
+	key := w.effect("call " + call.Tool + " " + digest(call.Arguments))
+	var fresh outcome
+	done, err := graph.Once(ctx, key, func(ctx context.Context) (outcome, error) {
 		replayed = false
 		w.emit(ctx, CallStarted{Step: call.Step, Tool: call.Tool, Arguments: call.Arguments})
 		begun := w.clock()
@@ -236,14 +244,26 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 		}
 		took := w.clock().Sub(begun).Milliseconds()
 		result, artifact, problem := w.virtualize(ctx, call, result)
-		o := newOutcome(result, err, took)
-		o.Artifact, o.Problem = artifact, problem
+		fresh = newOutcome(result, err, took)
+		fresh.Artifact = artifact
+		fresh.Problem = strings.TrimSpace(problem + " " + w.keep(ctx, call, &fresh, key))
+		o := fresh
+		if w.lifecycle != nil && w.lifecycle.CompactsCheckpoints && o.Record != "" {
+			o.Text, o.Result = "", nil
+		}
 		return o, nil
 	}, options...)
+	if err == nil && !replayed {
+		done = fresh
+	}
 	switch {
 	case err == nil:
 		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
-		call.Artifact = done.Artifact
+		call.Artifact, call.Record, call.Summary = done.Artifact, done.Record, done.Summary
+		call.Tokens, call.SummaryTokens = done.Tokens, done.SummaryTokens
+		if err := w.restore(ctx, Owner(ctx), call); err != nil {
+			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
+		}
 		if done.Problem != "" {
 			w.note(ctx, done.Problem)
 		}
@@ -268,7 +288,7 @@ func (w *work) virtualize(ctx context.Context, call *Call, result tools.Result) 
 	if w.archive == nil {
 		return result, "", ""
 	}
-	shown, stored, err := w.archive.Apply(ctx, Owner(ctx), call.Tool, call.Arguments, result)
+	shown, stored, err := w.archive.Apply(ctx, Owner(ctx), call.Tool, call.Arguments, w.about(call.Step), result)
 	switch {
 	case err != nil:
 		return result, "", fmt.Sprintf("A large result of %s stays in the prompt: %v.", call.Tool, err)
@@ -278,15 +298,25 @@ func (w *work) virtualize(ctx context.Context, call *Call, result tools.Result) 
 	return shown, "", ""
 }
 
-// Owner names whom what a tool call stores belongs to: the thread of the task that ctx belongs to, or nobody.
+type ownerKey struct{}
+
+func withOwner(ctx context.Context, owner string) context.Context {
+	return context.WithValue(ctx, ownerKey{}, owner)
+}
+
+// Owner names whom what a tool call stores belongs to: the conversation of the task that ctx belongs to, else its thread, else
+// nobody.
 func Owner(ctx context.Context) string {
+	if owner, ok := ctx.Value(ownerKey{}).(string); ok {
+		return owner
+	}
 	info, _ := graph.Running(ctx)
 	return info.Thread
 }
 
-// stored are the references of the task's stored results, oldest first.
+// stored are the references of stored results that the model has seen, oldest first.
 func (w *work) stored() []string {
-	var refs []string
+	refs := artifactsIn(w.task.Background.History)
 	for _, c := range w.calls() {
 		if c.Artifact != "" && !slices.Contains(refs, c.Artifact) {
 			refs = append(refs, c.Artifact)
@@ -333,6 +363,9 @@ func callErrorOf(err error) *CallError {
 
 // record puts a call and its outcome into the transcript.
 func (w *work) record(ctx context.Context, call Call, replayed bool) {
+	if w.lifecycle != nil && call.Tokens == 0 {
+		call.Tokens = w.count(ctx, resultText(&call, call.Text))
+	}
 	w.add(Entry{Call: &call})
 	w.emit(ctx, CallFinished{Call: call, Replayed: replayed})
 }

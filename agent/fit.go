@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/llms"
@@ -16,10 +17,37 @@ import (
 type fitting struct {
 	Cuts    map[int]int `json:"cuts,omitempty"`    // index of an entry → bytes of its result that are shown
 	Dropped int         `json:"dropped,omitempty"` // entries left out, counted from the oldest
+	// Summaries are the entries that are shown as their summary, in order.
+	Summaries []int `json:"summaries,omitempty"`
+	// Sent is how many entries the last prompt had: they lie in the model's prefix cache. It is kept for compaction only.
+	Sent int `json:"sent,omitempty"`
 }
 
-// text returns the part of the result of entry i that is shown.
-func (f fitting) text(i int, text string) string {
+func (f fitting) equal(other fitting) bool {
+	return f.Dropped == other.Dropped && f.Sent == other.Sent && maps.Equal(f.Cuts, other.Cuts) && slices.Equal(f.Summaries, other.Summaries)
+}
+
+// summarizing returns f with one more entry shown as its summary.
+func (f fitting) summarizing(i int) fitting {
+	at, found := slices.BinarySearch(f.Summaries, i)
+	if !found {
+		f.Summaries = slices.Insert(slices.Clone(f.Summaries), at, i)
+	}
+	return f
+}
+
+// summarized reports whether an entry is shown as its summary.
+func (f fitting) summarized(i int) bool {
+	_, found := slices.BinarySearch(f.Summaries, i)
+	return found
+}
+
+// text returns what is shown of the result of call c, which is entry i.
+func (f fitting) text(i int, c *Call) string {
+	text := c.Text
+	if c.Record != "" && f.summarized(i) {
+		text = c.summary()
+	}
 	if limit, ok := f.Cuts[i]; ok {
 		return cutMiddle(text, limit)
 	}
@@ -37,15 +65,16 @@ func (f fitting) tighter(entries []Entry) (fitting, bool) {
 		if entries[i].Call == nil {
 			continue
 		}
-		shown := len(entries[i].Call.Text)
+		shown := len(f.text(i, entries[i].Call))
 		if limit, ok := f.Cuts[i]; ok {
-			shown = min(shown, limit)
+			shown = limit // without the note about what is left out
 		}
 		if shown > size {
 			largest, size = i, shown
 		}
 	}
-	next := fitting{Cuts: maps.Clone(f.Cuts), Dropped: f.Dropped}
+	next := f
+	next.Cuts = maps.Clone(f.Cuts)
 	switch {
 	case largest >= 0:
 		if next.Cuts == nil {

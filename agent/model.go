@@ -124,6 +124,9 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 		w.emit(ctx, AnswerStarted{Attempt: w.attempts})
 		w.emit(ctx, AnswerDelta{Text: reply.Text})
 	}
+	if w.lifecycle != nil {
+		w.trunk.fitting.Sent = len(w.trunk.entries)
+	}
 	w.usage = w.usage.plus(reply.Usage)
 	w.emit(ctx, ModelReplied{Node: w.node, Usage: reply.Usage, Replayed: replayed})
 	w.checkPromptSize(ctx, messages, reply.Usage)
@@ -183,7 +186,7 @@ func (w *work) fitContext(ctx context.Context, instruction string, limit int) er
 		return err
 	}
 	w.trunk = fitted
-	if after := fitted.fitting; after.Dropped != before.Dropped || len(after.Cuts) != len(before.Cuts) {
+	if after := fitted.fitting; after.Dropped != before.Dropped || len(after.Cuts) != len(before.Cuts) { // further cuts of a cut result are no news
 		w.note(ctx, fmt.Sprintf("The context is full (%d tokens): %d results are shown in part and %d earlier entries are left out.",
 			counter.ContextSize(), len(after.Cuts), after.Dropped))
 	}
@@ -275,7 +278,7 @@ func usageOf(response *llms.ContentResponse) Usage {
 	}
 	u := engine.UsageOf(response)
 	return Usage{
-		ModelCalls: 1, PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens,
+		ModelCalls: 1, PeakKVTokens: u.PromptTokens + u.CompletionTokens, PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens,
 		CompletionTokens: u.CompletionTokens, ForcedTokens: u.ForcedTokens, DraftedTokens: u.DraftedTokens,
 		AcceptedTokens: u.AcceptedTokens, PrefillMS: u.Prefill.Milliseconds(), DecodeMS: u.Decode.Milliseconds(),
 		TTFTMS: u.TTFT.Milliseconds(),

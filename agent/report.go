@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 
 	"github.com/llama-agent/llama-agent/graph"
@@ -42,8 +44,18 @@ type ReportedCall struct {
 	ArtifactID string          `json:"artifact_id,omitempty"`
 }
 
-// reportOf reads a report from a task's state. The lists are never nil, so that they are lists in JSON too.
-func reportOf(thread string, s graph.State) *Report {
+// reportOf reads a report from a task's state, and results that the state does not hold from the store of records. The lists are
+// never nil, so that they are lists in JSON too.
+func (r *Runner) reportOf(ctx context.Context, thread string, s graph.State) *Report {
+	entries, errs := r.flow.restoreAll(ctx, cmp.Or(taskChannel.Get(s).Owner, thread), transcriptChannel.Get(s))
+	out := newReport(thread, s, entries)
+	for _, err := range errs {
+		out.Notes = append(out.Notes, oneLine(err.Error())+".")
+	}
+	return out
+}
+
+func newReport(thread string, s graph.State, entries []Entry) *Report {
 	r := &Report{
 		ThreadID: thread, Status: statusChannel.Get(s), Answer: answerChannel.Get(s),
 		Plan: []ReportedStep{}, Calls: []ReportedCall{}, Notes: []string{},
@@ -52,7 +64,7 @@ func reportOf(thread string, s graph.State) *Report {
 	for _, step := range planChannel.Get(s) {
 		r.Plan = append(r.Plan, ReportedStep{step.Do, step.File, step.Tool, step.State})
 	}
-	for _, c := range callsOf(transcriptChannel.Get(s)) {
+	for _, c := range callsOf(entries) {
 		r.Calls = append(r.Calls, ReportedCall{
 			Step: c.Step, Tool: c.Tool, Arguments: c.Arguments, Result: c.Result, Error: c.Error, DurationMS: c.DurationMS,
 			ArtifactID: c.Artifact,

@@ -45,6 +45,11 @@ type Config struct {
 	// is whole. A small model finds gaps there that do not exist. Without it every task with a tool call is reviewed.
 	TrustPlan bool
 
+	// Lifecycle keeps long tasks and conversations small. Nil leaves results in the prompt and shows the newest turns.
+	Lifecycle *Lifecycle
+	// History says how much of a conversation its next turn sees without a Lifecycle. It is taken as it is.
+	History HistoryLimits
+
 	// Archive keeps large results outside the prompt, and gives tools to look into them among Tools. Nil leaves them in it.
 	Archive Archive
 
@@ -87,6 +92,9 @@ func (c Config) validate() error {
 	if c.Tools == nil {
 		errs = append(errs, errors.New("there are no Tools: give an empty registry for none"))
 	}
+	if c.Lifecycle != nil && c.Lifecycle.Records == nil {
+		errs = append(errs, errors.New("Lifecycle has no Records: give a store"))
+	}
 	if c.Tools != nil {
 		if _, taken := c.Tools.Lookup(NoTool); taken {
 			errs = append(errs, fmt.Errorf("a tool is called %q, which stands for no tool: rename it", NoTool))
@@ -111,6 +119,7 @@ func randomID() string {
 // Runner does tasks. It is safe for concurrent use; one thread has one run at a time, whichever process it is in.
 type Runner struct {
 	config Config
+	flow   *flow
 	graph  *graph.Graph
 }
 
@@ -122,13 +131,13 @@ func New(config Config) (*Runner, error) {
 	}
 	f := &flow{
 		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
-		trustPlan: config.TrustPlan, archive: config.Archive,
+		trustPlan: config.TrustPlan, archive: config.Archive, lifecycle: config.Lifecycle,
 	}
 	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger, Labels: statusLabel})
 	if err != nil {
 		return nil, fmt.Errorf("building the agent: %w", err)
 	}
-	return &Runner{config: config, graph: compiled}, nil
+	return &Runner{config: config, flow: f, graph: compiled}, nil
 }
 
 // Graph returns the agent's graph, for drawing it.
@@ -142,8 +151,19 @@ type Task struct {
 	Tools  []string
 	Thread string // ID of the new thread; default: made from the time
 	Labels map[string]string
+	// Owner is whom what the task stores belongs to: its conversation; default: its thread. Turn is its number there, from 1, and
+	// Background what it sees of the turns before; see [Runner.Project]. Events are told after the task has started.
+	Owner      string
+	Turn       int
+	Background Background
+	Events     []Event
 	// Observe is told what happens, from the goroutine that called Run. It may be nil.
 	Observe func(Event)
+}
+
+// NewThread makes an ID for a new thread from the time.
+func (r *Runner) NewThread() string {
+	return "t-" + r.config.Clock().UTC().Format("20060102-150405") + "-" + r.config.NewID()
 }
 
 // ErrEmptyGoal says that there is nothing to do.
@@ -169,10 +189,9 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 		}
 		offered = narrowed
 	}
-	now := r.config.Clock()
 	thread := task.Thread
 	if thread == "" {
-		thread = "t-" + now.UTC().Format("20060102-150405") + "-" + r.config.NewID()
+		thread = r.NewThread()
 	}
 	if err := CheckThreadID(thread); err != nil {
 		return nil, err
@@ -186,12 +205,13 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 	maps.Copy(labels, task.Labels)
 	in := graph.Update{
 		taskChannel.Set(assignment{
-			Goal: goal, Workspace: r.config.Workspace, Facts: task.Facts, Tools: offered.Names(),
-			Settings: r.config.Settings, Started: now,
+			Goal: goal, Workspace: r.config.Workspace, Facts: task.Facts, Owner: task.Owner, Turn: task.Turn,
+			Background: task.Background, Tools: offered.Names(), Settings: r.config.Settings, Started: r.config.Clock(),
 		}),
 		statusChannel.Set(StatusPlanning),
 	}
-	t := &trip{Runner: r, thread: thread, observe: task.Observe, opening: []Event{TaskStarted{Thread: thread, Goal: goal}}}
+	opening := append([]Event{TaskStarted{Thread: thread, Goal: goal, Conversation: task.Owner, Turn: task.Turn}}, task.Events...)
+	t := &trip{Runner: r, thread: thread, observe: task.Observe, opening: opening}
 	return t.run(ctx, in, graph.Labels(labels))
 }
 
@@ -246,7 +266,7 @@ func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOption
 	failure, stopped := failureIn(snapshot)
 	unknown := failure != nil && failure.Kind == KindOutcomeUnknown && options.RetryUnknown
 	if options.From == "" && (len(snapshot.Next) == 0 || failure != nil) && !(failure != nil && (options.Retry || unknown)) {
-		report := reportOf(thread, state)
+		report := r.reportOf(ctx, thread, state)
 		if failure != nil {
 			report.Status, report.Error = StatusFailed, failure
 		}
@@ -272,7 +292,7 @@ func (r *Runner) Resume(ctx context.Context, thread string, options ResumeOption
 	if options.From != "" {
 		opts = append(opts, graph.FromCheckpoint(options.From))
 	}
-	t.opening = []Event{TaskStarted{Thread: thread, Goal: task.Goal, Resumed: true}}
+	t.opening = []Event{TaskStarted{Thread: thread, Goal: task.Goal, Conversation: task.Owner, Turn: task.Turn, Resumed: true}}
 	if plan := planChannel.Get(state); len(plan) > 0 {
 		t.opening = append(t.opening, PlanMade{Steps: slices.Clone(plan)})
 	}
@@ -383,7 +403,7 @@ func (t *trip) report(ctx context.Context, runErr error) (*Report, error) {
 		}
 		return nil, fmt.Errorf("reading thread %s: %w", t.thread, errors.Join(err, runErr))
 	}
-	report := reportOf(t.thread, snapshot.State)
+	report := t.reportOf(ctx, t.thread, snapshot.State)
 	switch {
 	case cancelled:
 		report.Status = StatusInterrupted

@@ -27,12 +27,15 @@ var (
 
 // assignment is what a task was started with. It does not change.
 type assignment struct {
-	Goal      string            `json:"goal"`
-	Workspace string            `json:"workspace"`
-	Facts     Facts             `json:"facts"`
-	Tools     []string          `json:"tools"` // offered to the model, in this order
-	Settings  map[string]string `json:"settings,omitempty"`
-	Started   time.Time         `json:"started"`
+	Goal       string            `json:"goal"`
+	Workspace  string            `json:"workspace"`
+	Facts      Facts             `json:"facts"`
+	Owner      string            `json:"owner,omitempty"` // of what the task stores; empty: its thread
+	Turn       int               `json:"turn,omitempty"`  // of the conversation that it belongs to, from 1
+	Background Background        `json:"background,omitzero"`
+	Tools      []string          `json:"tools"` // offered to the model, in this order
+	Settings   map[string]string `json:"settings,omitempty"`
+	Started    time.Time         `json:"started"`
 }
 
 // counters count what the limits of a task are about.

@@ -23,6 +23,13 @@ type Call struct {
 	Text   string          `json:"text"`             // what the model reads
 	Result json.RawMessage `json:"result,omitempty"` // the tool's result object
 	Error  *CallError      `json:"error,omitempty"`
+	// Tokens is how many the result takes in a prompt, and SummaryTokens how many its summary; 0 when they are not counted.
+	Tokens        int `json:"tokens,omitempty"`
+	SummaryTokens int `json:"summary_tokens,omitempty"`
+	// Summary stands for the result where the whole is not shown, and Record is the whole's reference in the store of records.
+	// In checkpoints Text and Result may then be missing.
+	Summary string `json:"summary,omitempty"`
+	Record  string `json:"record,omitempty"`
 	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
 	Artifact string `json:"artifact,omitempty"`
 

@@ -49,7 +49,8 @@ func (f File) note() string {
 //	system:    rules and tools                     the same for every task with the same tools,
 //	…          worked examples, as turns           as these are
 //	system:    the workspace
-//	user:      the task
+//	…          earlier turns of the conversation
+//	user:      what is recalled from further back, and the task
 //	assistant: plans, calls and reviews
 //	user:      results, fenced as data
 //	user:      the role's instruction, last
@@ -60,15 +61,17 @@ type trunk struct {
 	system    string
 	examples  []example
 	workspace string
+	history   []Turn
+	recalled  string // before the task; may be empty
 	task      string
 	entries   []Entry
 	fitting   fitting
 }
 
-func newTrunk(registry *tools.Registry, facts Facts, goal string) trunk {
+func newTrunk(registry *tools.Registry, facts Facts, b Background, goal string) trunk {
 	return trunk{
 		system: systemText(registry.Specs()), examples: examplesFor(registry.Names()), workspace: workspaceText(facts),
-		task: taskText(goal),
+		history: b.History, recalled: recalledText(b.Recalled), task: taskText(goal),
 	}
 }
 
@@ -125,6 +128,12 @@ func (t trunk) messages(instruction string) []llms.MessageContent {
 		m.addApart(llms.ChatMessageTypeAI, e.plan)
 	}
 	m.addApart(llms.ChatMessageTypeSystem, t.workspace)
+	for _, turn := range t.history {
+		turn.write(&m)
+	}
+	if t.recalled != "" {
+		m.add(llms.ChatMessageTypeHuman, t.recalled)
+	}
 	m.add(llms.ChatMessageTypeHuman, t.task)
 	if calls := len(callsOf(t.entries[:t.fitting.Dropped])); calls > 0 {
 		m.add(llms.ChatMessageTypeHuman, templates.Render(templates.LeftOut, templates.LeftOutData{Count: calls}))
@@ -133,7 +142,9 @@ func (t trunk) messages(instruction string) []llms.MessageContent {
 		switch e := t.entries[i]; {
 		case e.Call != nil:
 			m.add(llms.ChatMessageTypeAI, callText(e.Call))
-			m.add(llms.ChatMessageTypeHuman, resultText(e.Call, t.fitting.text(i, e.Call.Text)))
+			m.add(llms.ChatMessageTypeHuman, resultText(e.Call, t.fitting.text(i, e.Call)))
+		case e.Review != nil && t.fitting.summarized(i):
+			m.add(llms.ChatMessageTypeAI, compactJSON(Review{Decision: e.Review.Decision, Missing: e.Review.Missing}))
 		case e.Review != nil:
 			m.add(llms.ChatMessageTypeAI, compactJSON(e.Review))
 		default:

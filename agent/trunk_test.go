@@ -58,7 +58,7 @@ func TestTrunkOnlyGrows(t *testing.T) {
 		before := ""
 		for n := range len(all) + 1 {
 			// A trunk is made anew for each node, from the same tools and facts, with questions about them in between.
-			tr := newTrunk(registry, facts, "task")
+			tr := newTrunk(registry, facts, Background{}, "task")
 			tr.entries = all[:n]
 			for _, spec := range registry.Specs() {
 				askAbout(spec, "docs/a.txt", rapid.Bool().Draw(t, "again"))
@@ -85,7 +85,7 @@ func TestTrunkAlternatesAndFencesHold(t *testing.T) {
 	registry := offered(t)
 	require.NotEmpty(t, examplesFor(registry.Names()))
 	rapid.Check(t, func(t *rapid.T) {
-		tr := newTrunk(registry, Facts{}, "task")
+		tr := newTrunk(registry, Facts{}, Background{}, "task")
 		tr.entries = entries(t)
 		workspace := 1 + 2*len(tr.examples) // its index; before it each example is a question and a plan
 		messages := tr.messages("Role: act")

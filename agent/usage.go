@@ -10,7 +10,8 @@ type Usage struct {
 	ForcedTokens     int   `json:"forced_tokens"`  // of the completion, dictated by the schema
 	DraftedTokens    int   `json:"drafted_tokens"` // proposed ahead of the model
 	AcceptedTokens   int   `json:"accepted_tokens"`
-	ModelLoadMS      int64 `json:"model_load_ms"` // set by the program that loads the model
+	PeakKVTokens     int   `json:"peak_kv_tokens"` // prompt and reply of the largest call: what the KV cache must hold
+	ModelLoadMS      int64 `json:"model_load_ms"`  // set by the program that loads the model
 	PrefillMS        int64 `json:"prefill_ms"`
 	DecodeMS         int64 `json:"decode_ms"`
 	TTFTMS           int64 `json:"ttft_ms"` // time to first token, of the task's first call
@@ -29,6 +30,7 @@ func (u Usage) plus(other Usage) Usage {
 	u.ForcedTokens += other.ForcedTokens
 	u.DraftedTokens += other.DraftedTokens
 	u.AcceptedTokens += other.AcceptedTokens
+	u.PeakKVTokens = max(u.PeakKVTokens, other.PeakKVTokens)
 	u.PrefillMS += other.PrefillMS
 	u.DecodeMS += other.DecodeMS
 	return u

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +23,8 @@ type flow struct {
 	clock    func() time.Time
 
 	trustPlan bool
-	archive   Archive // nil: results stay in the prompt
+	archive   Archive    // nil: results stay in the prompt
+	lifecycle *Lifecycle // nil: prompts and checkpoints hold whole results
 }
 
 // work is one run of one node: what it read, and what it will have changed when it returns. It belongs to the goroutine that
@@ -32,6 +32,7 @@ type flow struct {
 type work struct {
 	*flow
 	node     string
+	thread   string
 	before   graph.State
 	task     assignment
 	offered  *tools.Registry // the tools of this task
@@ -49,7 +50,7 @@ type work struct {
 	started  time.Time
 }
 
-func (f *flow) begin(node string, s graph.State) (*work, error) {
+func (f *flow) begin(ctx context.Context, node string, s graph.State) (*work, error) {
 	task := taskChannel.Get(s)
 	// A tool that is gone since the task was started was allowed to be: Resume asks about that.
 	offered, err := f.registry.Only(slices.DeleteFunc(slices.Clone(task.Tools), func(name string) bool {
@@ -61,13 +62,19 @@ func (f *flow) begin(node string, s graph.State) (*work, error) {
 	}
 	w := &work{
 		flow: f, node: node, before: s, task: task, offered: offered,
-		trunk:    newTrunk(offered, task.Facts, task.Goal),
+		trunk:    newTrunk(offered, task.Facts, task.Background, task.Goal),
 		plan:     slices.Clone(planChannel.Get(s)),
 		counters: countersChannel.Get(s),
 		failure:  failureChannel.Get(s),
 		started:  f.clock(),
 	}
-	w.trunk.entries = transcriptChannel.Get(s)
+	info, _ := graph.Running(ctx)
+	w.thread = info.Thread
+	whole, errs := f.restoreAll(ctx, Owner(ctx), transcriptChannel.Get(s))
+	for _, err := range errs {
+		w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
+	}
+	w.trunk.entries = whole
 	w.trunk.fitting = fittingChannel.Get(s)
 	w.known = len(w.trunk.entries)
 	return w, nil
@@ -84,7 +91,7 @@ func (w *work) update(status Status) graph.Update {
 		u = append(u, failureChannel.Set(w.failure))
 	}
 	if added := w.trunk.entries[w.known:]; len(added) > 0 {
-		u = append(u, transcriptChannel.Add(added...))
+		u = append(u, transcriptChannel.Add(w.strip(added)...))
 	}
 	if len(w.notes) > 0 {
 		u = append(u, notesChannel.Add(w.notes...))
@@ -92,13 +99,25 @@ func (w *work) update(status Status) graph.Update {
 	if w.usage != (Usage{}) {
 		u = append(u, usageChannel.Merge(w.usage))
 	}
-	if f, old := w.trunk.fitting, fittingChannel.Get(w.before); f.Dropped != old.Dropped || !maps.Equal(f.Cuts, old.Cuts) {
+	if f := w.trunk.fitting; !f.equal(fittingChannel.Get(w.before)) {
 		u = append(u, fittingChannel.Set(f))
 	}
 	if w.answer != nil {
 		u = append(u, answerChannel.Set(*w.answer))
 	}
 	return u
+}
+
+// strip returns entries as the state holds them.
+func (w *work) strip(entries []Entry) []Entry {
+	out := slices.Clone(entries)
+	for i, e := range out {
+		if e.Call != nil {
+			call := w.lifecycle.stripped(*e.Call)
+			out[i].Call = &call
+		}
+	}
+	return out
 }
 
 // add appends an entry to the transcript.
@@ -162,7 +181,10 @@ func (w *work) failTimeUp() {
 // can be resumed.
 func (f *flow) nodeFunc(name string, status Status, run func(*work, context.Context) error) graph.NodeFunc {
 	return func(ctx context.Context, s graph.State) (graph.Update, error) {
-		w, err := f.begin(name, s)
+		if owner := taskChannel.Get(s).Owner; owner != "" {
+			ctx = withOwner(ctx, owner)
+		}
+		w, err := f.begin(ctx, name, s)
 		if err != nil {
 			return nil, &Failure{Node: name, Kind: KindInternal, Message: err.Error()}
 		}
@@ -188,6 +210,7 @@ func (f *flow) nodeFunc(name string, status Status, run func(*work, context.Cont
 		default:
 			return nil, failure
 		}
+		w.compact(ctx)
 		if name == finalizerNode {
 			status = StatusDone
 			if w.failure != nil {

@@ -20,9 +20,11 @@ import (
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/conversation"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 	"github.com/llama-agent/llama-agent/graph/checkpoint/sqlite"
+	"github.com/llama-agent/llama-agent/lifecycle"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -31,6 +33,7 @@ type Options struct {
 	Config *config.Config // required
 	// Existing opens the store of tasks only if there is one: listing tasks leaves nothing behind in a folder.
 	Existing  bool
+	Memory    bool         // open the store of memories also when the lifecycle context is off
 	OpenModel OpenModel    // default: the engine with the configured file
 	Logger    *slog.Logger // default: discards
 
@@ -47,10 +50,13 @@ type App struct {
 	tools     *tools.Registry
 	saver     checkpoint.Saver
 	artifacts *artifacts.Store // nil when there is none
-	closers   []func() error
-	runner    *agent.Runner
-	loaded    bool
-	loading   time.Duration // that the model took
+	memory    *lifecycle.Store // nil when there is none
+
+	conversations *conversation.Store // nil when there is none and none is to be made
+	closers       []func() error
+	runner        *agent.Runner
+	loaded        bool
+	loading       time.Duration // that the model took
 
 	closing sync.Once
 	closed  error
@@ -68,14 +74,13 @@ func Open(ctx context.Context, o Options) (*App, error) {
 		o.Loading = func(float32) {}
 	}
 	a := &App{options: o}
-	err := a.openStore(ctx)
-	if err == nil {
-		err = a.openArtifacts(ctx)
+	for _, open := range []func(context.Context) error{a.openStore, a.openConversations, a.openArtifacts, a.openMemory} {
+		if err := open(ctx); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
 	}
-	if err == nil {
-		a.tools, err = Tools(o.Config, a.artifacts, nil)
-	}
-	if err != nil {
+	var err error
+	if a.tools, err = Tools(o.Config, Stores{a.artifacts, a.memory}, nil); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.newRunner(noModel{}); err != nil {
@@ -142,7 +147,8 @@ func (a *App) LoadModel(ctx context.Context) error {
 func (a *App) newRunner(model llms.Model) error {
 	c := a.options.Config
 	runner, err := agent.New(agent.Config{
-		Model: model, Tools: a.tools, Archive: a.archive(), Saver: a.saver, Durability: graph.Durability(c.Agent.Durability),
+		Model: model, Tools: a.tools, Archive: a.archive(), Lifecycle: a.lifecycle(), Saver: a.saver, Durability: graph.Durability(c.Agent.Durability),
+		History: agent.HistoryLimits{Turns: c.Agent.ConversationHistoryTurns, Tokens: c.Agent.ConversationHistoryTokenBudget},
 		Limits: agent.Limits{
 			MaxIterations: c.Agent.MaxIterations, MaxPlanSteps: c.Agent.MaxPlanSteps,
 			MaxToolRounds: c.Agent.MaxToolRoundsPerStep, MaxToolCalls: c.Agent.MaxToolCalls,

@@ -14,6 +14,7 @@ import (
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/conversation"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 	"github.com/llama-agent/llama-agent/tools"
 )
@@ -43,8 +44,13 @@ func (a *App) openArtifacts(ctx context.Context) error {
 	return nil
 }
 
-// holdsArtifacts reports whether a task still exists, and so may refer to its artifacts.
+// holdsArtifacts reports whether a task or conversation still exists, and so may refer to its artifacts.
 func (a *App) holdsArtifacts(ctx context.Context, owner, _ string) (bool, error) {
+	if a.conversations != nil {
+		if _, err := a.conversations.Get(ctx, owner); !errors.Is(err, conversation.ErrUnknown) {
+			return err == nil, err
+		}
+	}
 	for _, err := range a.saver.List(ctx, checkpoint.Query{Thread: owner, Limit: 1}) {
 		if err != nil && !errors.Is(err, checkpoint.ErrDamaged) {
 			return false, err

@@ -30,11 +30,15 @@ const (
 	minNameRunes = 3
 )
 
-// facts collects what the model is told about the workspace. The stores of the agent itself are left out: their sizes
+// facts collects what the model is told about the workspace, and what is remembered for an owner. The stores of the agent itself are left out: their sizes
 // change all the time, which would make each prompt a new one. In a workspace with more files than are shown, those that
 // the goal names come first.
-func (a *App) facts(ctx context.Context, goal string, attach []string) (agent.Facts, error) {
+func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (agent.Facts, error) {
 	var facts agent.Facts
+	var err error
+	if facts.Remembered, err = a.remembered(ctx, owner); err != nil {
+		return facts, err
+	}
 	c := a.options.Config
 	registry, err := tools.NewRegistry(append(fileTools(c), databaseTools(c)...)...)
 	if err != nil {

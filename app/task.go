@@ -37,7 +37,7 @@ func (a *App) Run(ctx context.Context, t Task) (*Report, error) {
 			return nil, fmt.Errorf("thread %s exists already; continue it with: llama-agent resume %s, or choose another ID", t.Thread, t.Thread)
 		}
 	}
-	facts, err := a.facts(ctx, t.Goal, t.Attach)
+	facts, err := a.facts(ctx, t.Thread, t.Goal, t.Attach)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +68,18 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 			return nil, err
 		}
 	}
+	turn, err := a.turnOfThread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
 	ended := info.Status == agent.StatusDone || info.Status == agent.StatusFailed && !o.Retry && !o.RetryUnknown
 	if !ended || o.From != "" {
 		if err := a.LoadModel(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if turn != nil && (!ended || o.From != "") {
+		if err := a.reopenTurn(ctx, *turn); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +89,16 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 	if settings || shape {
 		err = fmt.Errorf("%w with --allow-changes", err)
 	}
-	return a.complete(report), withCommand(thread, err)
+	report, err = a.complete(report), withCommand(thread, err)
+	if turn != nil {
+		if report != nil {
+			report.ConversationID = turn.Conversation
+		}
+		if !ended || o.From != "" {
+			err = errors.Join(err, a.finishTurn(ctx, *turn, report))
+		}
+	}
+	return report, err
 }
 
 // withCommand adds how to follow the advice of an error about a damaged checkpoint.

@@ -132,8 +132,8 @@ func (a *App) Delete(ctx context.Context, threads ...string) ([]Deleted, error) 
 			return done, fmt.Errorf("deleting thread %s: %w", id, err)
 		}
 		done = append(done, Deleted{id, freed.Checkpoints, freed.Bytes})
-		if err := a.dropArtifacts(ctx, id); err != nil {
-			return done, fmt.Errorf("removing the stored results of thread %s: %w", id, err)
+		if err := errors.Join(a.dropArtifacts(ctx, id), a.dropRecords(ctx, id), a.dropTurn(ctx, id)); err != nil {
+			return done, fmt.Errorf("removing what thread %s stored: %w", id, err)
 		}
 	}
 	return done, nil
@@ -154,7 +154,7 @@ func (a *App) Copy(ctx context.Context, from, to string) error {
 	}
 	err := copier.CopyThread(ctx, from, to)
 	if err == nil {
-		err = a.copyArtifacts(ctx, from, to)
+		err = errors.Join(a.copyArtifacts(ctx, from, to), a.copyRecords(ctx, from, to))
 	}
 	if errors.Is(err, checkpoint.ErrThreadExists) {
 		return fmt.Errorf("thread %s exists already; choose another ID for the copy", to)

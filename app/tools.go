@@ -14,14 +14,15 @@ import (
 
 	"github.com/llama-agent/llama-agent/artifacts"
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/lifecycle"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
 // Tools makes the registry of a configuration: the built-in tools that can work and are enabled, or of these the ones
-// named in only. The tools about stored results look into store; without one they can only be described.
-func Tools(c *config.Config, store *artifacts.Store, only []string) (*tools.Registry, error) {
+// named in only. Tools whose store is missing can only be described.
+func Tools(c *config.Config, stores Stores, only []string) (*tools.Registry, error) {
 	usable := []tools.Tool{}
-	for _, t := range builtIn(c, store) {
+	for _, t := range builtIn(c, stores) {
 		if t.off == "" {
 			usable = append(usable, t.Tool)
 		}
@@ -41,6 +42,12 @@ func Tools(c *config.Config, store *artifacts.Store, only []string) (*tools.Regi
 	return registry, nil
 }
 
+// Stores are what tools look into; nil fields stand for stores that there are not.
+type Stores struct {
+	Artifacts *artifacts.Store
+	Memory    *lifecycle.Store
+}
+
 func newRegistry(c *config.Config, list []tools.Tool) (*tools.Registry, error) {
 	registry, err := tools.NewRegistry(list...)
 	if err != nil {
@@ -57,7 +64,7 @@ type builtInTool struct {
 	off string
 }
 
-func builtIn(c *config.Config, store *artifacts.Store) []builtInTool {
+func builtIn(c *config.Config, stores Stores) []builtInTool {
 	var list []builtInTool
 	add := func(off string, family []tools.Tool) {
 		for _, t := range family {
@@ -67,7 +74,8 @@ func builtIn(c *config.Config, store *artifacts.Store) []builtInTool {
 	add("", fileTools(c))
 	add("", logTools(c))
 	add("", databaseTools(c))
-	add(artifactsOff(c), artifactTools(c, store))
+	add(artifactsOff(c), artifactTools(c, stores.Artifacts))
+	add(memoryOff(c), memoryTools(stores.Memory))
 	add(shellOff(c), tools.Shell(tools.ShellOptions{
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots, AllowedCommands: c.Tools.Shell.AllowedCommands,
 		Timeout: c.Tools.Shell.Timeout, MaxOutputBytes: c.Tools.MaxOutputChars,
@@ -110,12 +118,12 @@ type ToolArgument struct {
 
 // DescribeTools lists all tools, those that are off included.
 func DescribeTools(c *config.Config) ([]ToolInfo, error) {
-	enabled, err := Tools(c, nil, nil)
+	enabled, err := Tools(c, Stores{}, nil)
 	if err != nil {
 		return nil, err
 	}
 	list := []ToolInfo{}
-	for _, t := range builtIn(c, nil) {
+	for _, t := range builtIn(c, Stores{}) {
 		spec := t.Spec()
 		info := ToolInfo{
 			Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Arguments: []ToolArgument{},

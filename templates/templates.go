@@ -25,6 +25,9 @@ const (
 	Reflector     Name = "reflector"      // ReflectorData
 	Finalizer     Name = "finalizer"      // FinalizerData
 	Result        Name = "result"         // ResultData
+	Stopped       Name = "stopped"        // nil
+	Recalled      Name = "recalled"       // RecalledData
+	Shortened     Name = "shortened"      // ShortenedData
 	CutText       Name = "cut_text"       // CutTextData
 	LeftOut       Name = "left_out"       // LeftOutData
 	NoticeCut     Name = "notice_cut"     // CutData
@@ -109,6 +112,24 @@ type ResultData struct {
 	Tool, Text, Fence string
 	Step              int
 	Failed            bool
+}
+
+// RecalledData quotes what was said and found in earlier turns. Fence must not occur in a text.
+type RecalledData struct {
+	Items []RecalledItem
+	Fence string
+}
+
+// RecalledItem is one of them. Without a tool it is what was said.
+type RecalledItem struct {
+	Turn            int
+	Tool, Ref, Text string
+}
+
+// ShortenedData stands below the summary of a result: the size of the whole, and its reference.
+type ShortenedData struct {
+	Bytes int
+	Ref   string
 }
 
 // CutTextData stands where the middle of a text was dropped to fit the context.

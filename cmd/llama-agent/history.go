@@ -26,9 +26,10 @@ func newHistory(s *session) *cobra.Command {
 	var o historyOptions
 	cmd := &cobra.Command{
 		Use:   "history THREAD",
-		Short: "List the stored steps of a task, the newest first",
+		Short: "List the stored steps of a task, or the turns of a conversation",
 		Long: "List the stored steps of a task, the newest first, each with the nodes that follow it and a part of its checkpoint's\n" +
-			"ID that stands for the whole. With resume --from the task is taken up again at one of them.",
+			"ID that stands for the whole. With resume --from the task is taken up again at one of them. With the ID of a\n" +
+			"conversation, print its turns, the oldest first.",
 		Example:           "  llama-agent history THREAD --at CHECKPOINT --values\n  llama-agent resume THREAD --from CHECKPOINT",
 		Args:              arguments(1, 1, "the thread"),
 		ValidArgsFunction: s.completeThread,
@@ -58,6 +59,12 @@ type stepJSON struct {
 
 func (s *session) history(ctx context.Context, o historyOptions, thread string) error {
 	return s.withStore(ctx, func(ctx context.Context, a *app.App) error {
+		if c, turns, err := a.Conversation(ctx, thread); err == nil {
+			if o.limit > 0 {
+				turns = turns[max(0, len(turns)-o.limit):]
+			}
+			return s.printTurns(c, turns)
+		}
 		all, err := a.History(ctx, thread)
 		if err != nil {
 			return err

@@ -91,12 +91,18 @@ func (s *session) threadTable(threads []app.ThreadInfo) string {
 }
 
 // withStore opens the agent without a model and without making a store, for commands that only look.
-func (s *session) withStore(ctx context.Context, do func(context.Context, *app.App) error) (err error) {
+func (s *session) withStore(ctx context.Context, do func(context.Context, *app.App) error) error {
+	return s.withStoreOptions(ctx, app.Options{Existing: true}, do)
+}
+
+// withStoreOptions does so with more options.
+func (s *session) withStoreOptions(ctx context.Context, o app.Options, do func(context.Context, *app.App) error) (err error) {
 	c, err := s.load()
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, app.Options{Config: c, Existing: true, OpenModel: s.openModel, Logger: s.logger(c)})
+	o.Config, o.OpenModel, o.Logger = c, s.openModel, s.logger(c)
+	a, err := app.Open(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func (p *progress) observe(e app.Event) {
 		if e.Resumed {
 			verb = "resuming thread"
 		}
+		if e.Conversation != "" {
+			c.note("conversation %s, turn %d", e.Conversation, e.Turn)
+		}
 		c.note("%s %s", verb, e.Thread)
 	case app.NodeStarted:
 		c.status("%s …", e.Status)

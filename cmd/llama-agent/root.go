@@ -89,8 +89,8 @@ func newRoot(p *program, c *console) *cobra.Command {
 	flags.BoolVar(&c.verbose, "verbose", false, "print more about what happens")
 
 	for _, cmd := range []*cobra.Command{
-		newRun(s), newResume(s), newListThreads(s), newHistory(s), newCopyThread(s), newDeleteThread(s),
-		newArtifacts(s), newTools(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
+		newRun(s), newResume(s), newContinue(s), newListConversations(s), newListThreads(s), newHistory(s),
+		newCopyThread(s), newDeleteThread(s), newDeleteConversation(s), newArtifacts(s), newMemory(s), newTools(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
 		cmd.Flags().SortFlags = false
 		root.AddCommand(cmd)

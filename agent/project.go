@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/llama-agent/llama-agent/lifecycle"
+)
+
+// Background is what a task sees of the conversation that it belongs to.
+type Background struct {
+	History  []Turn     `json:"history,omitempty"`  // the newest turns
+	Recalled []Recalled `json:"recalled,omitempty"` // what of the turns before it may need
+}
+
+// HistoryLimits say how much of a conversation its next turn sees when there is no [Lifecycle].
+type HistoryLimits struct {
+	Turns  int // newest turns
+	Tokens int // that they take together; a turn that does not fit is left out with all before it
+}
+
+// Bounds of what is recalled.
+const (
+	// recallChars is how much of a record is quoted; there is more behind its reference.
+	recallChars = 800
+	// alsoShown is the share of the best relevance from which on a turn that is in the prompt anyway is quoted too: a correction
+	// of what is recalled must stand behind it.
+	alsoShown = 0.5
+	// alsoShownChars is the most that such a turn may take.
+	alsoShownChars = 400
+	// searchedRecords bounds how many records are weighed.
+	searchedRecords = 2000
+)
+
+// Project chooses what the next turn of a conversation sees of the turns before it, which are given oldest first, all of them.
+// The owner is the conversation; goal is what the next turn is asked. The events tell what was left out and what was recalled.
+//
+// Without a [Lifecycle] that is the newest turns within the limits. With one, the whole history is shown while it is small; then the
+// newest turns (see [lifecycle.Window]), and of the others what fits the goal (see [lifecycle.Recall]). The same input gives the
+// same result. When the store of records fails, the turns are shown without what would be recalled, and an event says so.
+func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) (Background, []Event) {
+	tokens := make([]int, len(turns))
+	total := 0
+	for i := range turns {
+		if turns[i].Tokens == 0 {
+			turns[i].Tokens = countTokens(ctx, r.config.Model, turns[i].messages())
+		}
+		tokens[i] = turns[i].Tokens
+		total += tokens[i]
+	}
+	l := r.flow.lifecycle
+	var b Background
+	if l == nil {
+		start := lifecycle.Latest(tokens, r.config.History.Turns, r.config.History.Tokens)
+		b.History = turns[start:]
+	} else {
+		budget := max(0, l.BudgetTokens-l.ReservedTokens)
+		b.History = turns[lifecycle.Window(tokens, lifecycle.WindowLimits{Hot: l.HotTurns, Activation: l.ActivationTokens, Budget: budget}):]
+	}
+	left := len(turns) - len(b.History)
+	if left == 0 {
+		return b, nil
+	}
+	shown := 0
+	for _, t := range b.History {
+		shown += t.Tokens
+	}
+	events := []Event{ContextEvent{Name: EventContextBudgetApplied, Data: map[string]any{
+		"turns": len(turns), "turns_shown": len(b.History), "tokens_before": total, "tokens_after": shown,
+	}}}
+	if l == nil {
+		return b, events
+	}
+	recalled, err := r.recall(ctx, owner, goal, turns, left)
+	if err != nil {
+		return b, append(events, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
+	}
+	if b.Recalled = recalled; len(recalled) > 0 {
+		events = append(events, ContextEvent{Name: EventContextRecalled, Data: map[string]any{
+			"records": len(recalled), "tokens": countTokens(ctx, r.config.Model, recalledMessages(recalled)),
+		}})
+	}
+	return b, events
+}
+
+// recall looks for what fits the goal among the records of the first turns, which are not shown.
+func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, left int) ([]Recalled, error) {
+	l := r.flow.lifecycle
+	kinds := []lifecycle.Kind{lifecycle.KindTurn, lifecycle.KindEvidence}
+	all, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: kinds, Limit: searchedRecords})
+	if err != nil {
+		return nil, fmt.Errorf("listing what can be recalled: %w", err)
+	}
+	hits, err := l.Records.Search(ctx, []string{owner}, goal, lifecycle.SearchOptions{Kinds: kinds, Limit: searchedRecords})
+	if err != nil {
+		return nil, fmt.Errorf("looking for what to recall: %w", err)
+	}
+	relevance := make(map[string]float64, len(hits))
+	for _, h := range hits {
+		relevance[h.Ref] = h.Score
+	}
+	slices.SortStableFunc(all, func(a, b lifecycle.Record) int { return int(a.Order - b.Order) })
+	firstShown, last := int64(turns[left].Number), int64(turns[len(turns)-1].Number)
+	var older, newer []lifecycle.Record
+	var candidates []lifecycle.Candidate
+	best := 0.0
+	for _, record := range all {
+		if record.Order >= firstShown {
+			newer = append(newer, record)
+			continue
+		}
+		older = append(older, record)
+		best = max(best, relevance[record.Ref])
+		candidates = append(candidates, lifecycle.Candidate{
+			Importance: record.Importance, Relevance: relevance[record.Ref], Age: int(last-record.Order) + 1,
+			Tokens: countTokens(ctx, r.config.Model, recalledMessages([]Recalled{quoted(record)})),
+		})
+	}
+	var out []Recalled
+	for _, i := range lifecycle.Recall(candidates, lifecycle.RecallLimits{TopK: l.RecallRecords, Tokens: l.RecallTokens}) {
+		out = append(out, quoted(older[i]))
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	for _, record := range newer {
+		q := quoted(record)
+		if record.Kind == lifecycle.KindTurn && best > 0 && relevance[record.Ref] >= alsoShown*best && len([]rune(q.Text)) <= alsoShownChars {
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// quoted is a record as a prompt quotes it.
+func quoted(record lifecycle.Record) Recalled {
+	q := Recalled{Turn: int(record.Order), Text: record.Summary}
+	if record.Kind == lifecycle.KindEvidence {
+		q.Tool, q.Ref = record.Name, record.Ref
+	}
+	return q
+}
+
+// Remember puts a turn that has ended, and what its calls found, into the store of records, so that later turns can recall it.
+// Without a [Lifecycle] it does nothing. Doing it again changes nothing.
+func (r *Runner) Remember(ctx context.Context, owner string, t Turn) error {
+	l := r.flow.lifecycle
+	if l == nil {
+		return nil
+	}
+	text, summary := "User: "+t.Goal, "User: "+clip(oneLine(t.Goal), recallChars*3/4)
+	if t.Answer != "" {
+		text += "\nAnswer: " + t.Answer
+		summary += " / Answer: " + clip(oneLine(t.Answer), recallChars/4)
+	}
+	calls := callsOf(t.Entries)
+	_, err := l.Records.Put(ctx, lifecycle.Record{
+		Owner: owner, Kind: lifecycle.KindTurn, Key: fmt.Sprintf("turn %d", t.Number), Name: fmt.Sprintf("turn %d", t.Number), Text: text, Summary: summary,
+		Order:      int64(t.Number),
+		Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindTurn, Text: t.Goal, Calls: len(calls)}),
+	})
+	errs := []error{err}
+	for i := range calls {
+		c := &calls[i]
+		if c.Record != "" || c.Error != nil {
+			continue // it is there, or there is nothing to know
+		}
+		_, err := l.Records.Put(ctx, lifecycle.Record{
+			Owner: owner, Kind: lifecycle.KindEvidence, Key: fmt.Sprintf("turn %d call %d", t.Number, i+1), Name: c.name(), Text: c.Text,
+			Summary: clip(c.Text, recallChars), Order: int64(t.Number),
+			Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindEvidence}),
+		})
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remembering turn %d: %w", t.Number, err)
+	}
+	return nil
+}
+
+// Turn returns a task as later turns of its conversation see it. The error is [graph.ErrUnknownThread] for a thread that does not
+// exist.
+func (r *Runner) Turn(ctx context.Context, thread string) (Turn, error) {
+	snapshot, err := r.snapshot(ctx, thread, "")
+	if err != nil {
+		return Turn{}, err
+	}
+	t := turnOf(snapshot.State)
+	if t.Goal == "" {
+		t.Goal = assignmentIn(snapshot).Goal
+	}
+	t.Number = assignmentIn(snapshot).Turn
+	t.Tokens = countTokens(ctx, r.config.Model, t.messages())
+	return t, nil
+}

@@ -1,0 +1,378 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/llama-agent/llama-agent/agent"
+	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/conversation"
+	"github.com/llama-agent/llama-agent/graph/checkpoint"
+)
+
+// Conversation describes a conversation in a list.
+type Conversation = conversation.Conversation
+
+// Turn is one turn of a conversation.
+type Turn = conversation.Turn
+
+// ErrNoConversation says that there is no conversation yet.
+var ErrNoConversation = errors.New("there is no conversation in this workspace")
+
+// openConversations opens the store of conversations.
+func (a *App) openConversations(ctx context.Context) error {
+	path := a.options.Config.Agent.ConversationDBPath
+	if a.options.Existing {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("making the folder of the database of conversations: %w; choose another place with agent.conversation_db_path", err)
+	}
+	store, err := conversation.Open(ctx, path, conversation.Options{})
+	if err != nil {
+		return err
+	}
+	a.conversations = store
+	a.closers = append(a.closers, store.Close)
+	return nil
+}
+
+// Conversations lists the conversations, the last changed first. A limit of 0 lists all.
+func (a *App) Conversations(ctx context.Context, limit int) ([]Conversation, error) {
+	if a.conversations == nil {
+		return []Conversation{}, nil
+	}
+	list, err := a.conversations.List(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Status != conversation.StatusRunning {
+			continue
+		}
+		running, err := a.runningTurn(ctx, list[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		if running != nil && processGone(*running) {
+			list[i].Status = conversation.StatusInterrupted
+		}
+	}
+	return list, nil
+}
+
+// runningTurn is the turn of a conversation that is under way, or was when its process ended.
+func (a *App) runningTurn(ctx context.Context, id string) (*Turn, error) {
+	turns, err := a.conversations.Turns(ctx, id, conversation.TurnQuery{Limit: 1, Newest: true})
+	if err != nil || len(turns) == 0 || turns[0].Status != conversation.StatusRunning {
+		return nil, err
+	}
+	return &turns[0], nil
+}
+
+// processGone reports whether the process that runs a turn has ended.
+func processGone(t Turn) bool {
+	var p checkpoint.Process
+	return json.Unmarshal([]byte(t.Process), &p) != nil || p.Gone()
+}
+
+func ownProcess() string {
+	p, err := json.Marshal(checkpoint.CurrentProcess())
+	if err != nil {
+		panic("app: encoding a process: " + err.Error()) // plain numbers and text
+	}
+	return string(p)
+}
+
+// Conversation returns a conversation with its turns, the oldest first; an empty ID stands for the last one.
+func (a *App) Conversation(ctx context.Context, id string) (Conversation, []Turn, error) {
+	if a.conversations == nil {
+		if id != "" {
+			return Conversation{}, nil, a.unknownConversation(ctx, id)
+		}
+		return Conversation{}, nil, ErrNoConversation
+	}
+	c, err := a.findConversation(ctx, id)
+	if err != nil {
+		return c, nil, err
+	}
+	turns, err := a.conversations.Turns(ctx, c.ID, conversation.TurnQuery{})
+	for i := range turns {
+		if turns[i].Status == conversation.StatusRunning && processGone(turns[i]) {
+			turns[i].Status = conversation.StatusInterrupted
+		}
+	}
+	return c, turns, err
+}
+
+func (a *App) findConversation(ctx context.Context, id string) (Conversation, error) {
+	if id == "" {
+		c, err := a.conversations.Last(ctx)
+		if errors.Is(err, conversation.ErrNone) {
+			err = ErrNoConversation
+		}
+		return c, err
+	}
+	c, err := a.conversations.Get(ctx, id)
+	if errors.Is(err, conversation.ErrUnknown) {
+		return c, a.unknownConversation(ctx, id)
+	}
+	return c, err
+}
+
+// unknownConversation explains that a conversation does not exist, with the nearest that does.
+func (a *App) unknownConversation(ctx context.Context, id string) error {
+	list, err := a.Conversations(ctx, 0)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	fix := "there is none in this workspace; begin one with: llama-agent continue --new GOAL"
+	if near := config.Nearest(id, ids); near != "" {
+		fix = "did you mean " + near + "?"
+	} else if len(ids) > 0 {
+		fix = "see llama-agent list-conversations; the last one is " + ids[0]
+	}
+	return fmt.Errorf("there is no conversation %q; %s", id, fix)
+}
+
+// TurnTask is a task for [App.Continue].
+type TurnTask struct {
+	Goal         string
+	Conversation string // ID; empty: the last one, or a new one when there is none
+	New          bool   // begin a conversation, with the ID if there is one
+	Tools        []string
+	Attach       []string
+	Observe      func(Event)
+}
+
+// Continue does a task as the next turn of a conversation. See [App.Run] for the report and the errors.
+func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
+	if t.Tools != nil {
+		if _, err := a.tools.Only(t.Tools...); err != nil {
+			return nil, err
+		}
+	}
+	id, err := a.chooseConversation(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.freeConversation(ctx, id); err != nil {
+		return nil, err
+	}
+	facts, err := a.facts(ctx, id, t.Goal, t.Attach)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.LoadModel(ctx); err != nil {
+		return nil, err
+	}
+	earlier, err := a.earlierTurns(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	background, events := a.runner.Project(ctx, id, t.Goal, earlier)
+	thread := a.runner.NewThread()
+	turn, err := a.conversations.Begin(ctx, id, thread, t.Goal, ownProcess())
+	if err != nil {
+		return nil, a.conversationError(ctx, id, err)
+	}
+	report, err := a.runner.Run(ctx, agent.Task{
+		Goal: t.Goal, Thread: thread, Tools: t.Tools, Facts: facts, Labels: map[string]string{"conversation": id},
+		Owner: id, Turn: turn.Number, Background: background, Events: events, Observe: t.Observe,
+	})
+	report = a.complete(report)
+	return report, errors.Join(err, a.finishTurn(ctx, turn, report))
+}
+
+// chooseConversation returns the ID of the conversation that a turn is for, which exists then.
+func (a *App) chooseConversation(ctx context.Context, t TurnTask) (string, error) {
+	if !t.New {
+		c, err := a.findConversation(ctx, t.Conversation)
+		if err == nil || !errors.Is(err, ErrNoConversation) {
+			return c.ID, err
+		}
+	}
+	c, err := a.conversations.Create(ctx, t.Conversation)
+	if errors.Is(err, conversation.ErrExists) {
+		return "", fmt.Errorf("the conversation %s exists already; leave --new out to continue it, or choose another ID", t.Conversation)
+	}
+	return c.ID, err
+}
+
+// freeConversation refuses a conversation that a living process uses, and notes when a process ended during a turn.
+func (a *App) freeConversation(ctx context.Context, id string) error {
+	running, err := a.runningTurn(ctx, id)
+	if err != nil || running == nil {
+		return err
+	}
+	if !processGone(*running) {
+		return a.conversationError(ctx, id, &conversation.RunningError{Turn: *running})
+	}
+	return a.conversations.Interrupt(ctx, running.Thread)
+}
+
+func (a *App) conversationError(ctx context.Context, id string, err error) error {
+	if running, ok := errors.AsType[*conversation.RunningError](err); ok {
+		return fmt.Errorf("the conversation %s is in use: its turn %d is still running; wait for it, or begin another with --new", id, running.Turn.Number)
+	}
+	if errors.Is(err, conversation.ErrUnknown) {
+		return a.unknownConversation(ctx, id)
+	}
+	return err
+}
+
+// earlierTurns are the turns of a conversation as the model can see them, the oldest first.
+func (a *App) earlierTurns(ctx context.Context, id string) ([]agent.Turn, error) {
+	turns, err := a.conversations.Turns(ctx, id, conversation.TurnQuery{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]agent.Turn, 0, len(turns))
+	for _, t := range turns {
+		turn := agent.Turn{}
+		if len(t.Transcript) > 0 {
+			if err := json.Unmarshal(t.Transcript, &turn); err != nil {
+				turn = agent.Turn{} // another version wrote it: what was said is known all the same
+			}
+		}
+		if turn.Goal != t.Goal || turn.Answer != t.Answer {
+			turn.Tokens = 0
+		}
+		turn.Number, turn.Goal, turn.Answer = t.Number, t.Goal, t.Answer
+		out = append(out, turn)
+		if t.Status == conversation.StatusDone || t.Status == conversation.StatusFailed {
+			if err := a.runner.Remember(ctx, id, turn); err != nil {
+				a.options.Logger.Warn("storing a turn for later", "conversation", id, "turn", t.Number, "error", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// finishTurn stores how a turn ended. A turn that could not begin is taken back. It works also when ctx has ended.
+func (a *App) finishTurn(ctx context.Context, turn Turn, report *Report) error {
+	ctx = context.WithoutCancel(ctx)
+	if report == nil {
+		if _, err := a.Thread(ctx, turn.Thread); err == nil {
+			return a.conversations.Interrupt(ctx, turn.Thread) // its state is stored, so that it can be resumed
+		}
+		return errors.Join(a.conversations.Interrupt(ctx, turn.Thread), a.conversations.Drop(ctx, turn.Thread))
+	}
+	report.ConversationID = turn.Conversation
+	outcome := conversation.Outcome{Answer: report.Answer}
+	switch report.Status {
+	case agent.StatusDone:
+		outcome.Status = conversation.StatusDone
+	case agent.StatusInterrupted:
+		outcome.Status = conversation.StatusInterrupted
+	default:
+		outcome.Status = conversation.StatusFailed
+	}
+	if report.Error != nil {
+		outcome.Error = report.Error.Error()
+	}
+	done, err := a.runner.Turn(ctx, turn.Thread)
+	if err == nil {
+		done.Number, done.Answer = turn.Number, report.Answer
+		outcome.Transcript, err = json.Marshal(done)
+	}
+	return errors.Join(err, a.conversations.Finish(ctx, turn.Thread, outcome))
+}
+
+// turnOfThread is the turn that a task is, or nil when it stands alone.
+func (a *App) turnOfThread(ctx context.Context, thread string) (*Turn, error) {
+	if a.conversations == nil {
+		return nil, nil //nolint:nilnil // standing alone is no error
+	}
+	turn, err := a.conversations.ByThread(ctx, thread)
+	if errors.Is(err, conversation.ErrUnknown) {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return &turn, err
+}
+
+// reopenTurn marks the turn that a task is as running again.
+func (a *App) reopenTurn(ctx context.Context, turn Turn) error {
+	if turn.Status == conversation.StatusRunning {
+		if !processGone(turn) {
+			return a.conversationError(ctx, turn.Conversation, &conversation.RunningError{Turn: turn})
+		}
+		if err := a.conversations.Interrupt(ctx, turn.Thread); err != nil {
+			return err
+		}
+	} else if err := a.freeConversation(ctx, turn.Conversation); err != nil {
+		return err
+	}
+	return a.conversationError(ctx, turn.Conversation, a.conversations.Reopen(ctx, turn.Thread, ownProcess()))
+}
+
+// dropTurn takes a deleted task out of its conversation, unless it is done: what was said stays.
+func (a *App) dropTurn(ctx context.Context, thread string) error {
+	turn, err := a.turnOfThread(ctx, thread)
+	if err != nil || turn == nil || turn.Status == conversation.StatusDone {
+		return err
+	}
+	if turn.Status == conversation.StatusRunning {
+		if err := a.conversations.Interrupt(ctx, thread); err != nil {
+			return err
+		}
+	}
+	return a.conversations.Drop(ctx, thread)
+}
+
+// DeletedConversation is a conversation that [App.DeleteConversations] removed.
+type DeletedConversation struct {
+	Conversation string `json:"conversation_id"`
+	Turns        int    `json:"turns"`
+}
+
+// DeleteConversations removes conversations with all that is stored of them. When one of them doesn't exist, none is removed. One that
+// is in use stays, and ends the deleting; what was removed until then is returned with the error.
+func (a *App) DeleteConversations(ctx context.Context, ids ...string) ([]DeletedConversation, error) {
+	done := []DeletedConversation{}
+	for _, id := range ids {
+		if id == "" {
+			return done, a.unknownConversation(ctx, id)
+		}
+		if _, _, err := a.Conversation(ctx, id); err != nil {
+			return done, err
+		}
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		if err := a.freeConversation(ctx, id); err != nil {
+			return done, err
+		}
+		_, turns, err := a.Conversation(ctx, id)
+		if err != nil {
+			return done, err
+		}
+		for _, t := range turns {
+			if _, err := a.Thread(ctx, t.Thread); err != nil {
+				continue // the task was deleted before
+			}
+			if _, err := a.Delete(ctx, t.Thread); err != nil {
+				return done, err
+			}
+		}
+		if err := errors.Join(a.dropArtifacts(ctx, id), a.dropRecords(ctx, id), a.conversations.Delete(ctx, id)); err != nil {
+			return done, fmt.Errorf("deleting conversation %s: %w", id, err)
+		}
+		done = append(done, DeletedConversation{id, len(turns)})
+	}
+	return done, nil
+}
