@@ -150,7 +150,7 @@ func TestTheModelIsToldOfFilesButNotOfOurStores(t *testing.T) {
 	for _, own := range []string{"tasks.sqlite", "tui.log", "abc.txt"} {
 		require.NotContains(t, m.prompts[0], own)
 	}
-	facts, err := a.facts(t.Context(), "", []string{"orders.csv"})
+	facts, err := a.facts(t.Context(), "", "", []string{"orders.csv"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"orders.csv"}, facts.Attached)
 	require.Len(t, facts.Files, 1)
@@ -163,7 +163,7 @@ func TestManyFilesAreCounted(t *testing.T) {
 	for i := range shownFiles + 5 {
 		write(t, filepath.Join(c.Workspace, "f", string(rune('a'+i/26))+string(rune('a'+i%26))), "x")
 	}
-	facts, err := open(t, c, &answers{}).facts(t.Context(), "", nil)
+	facts, err := open(t, c, &answers{}).facts(t.Context(), "", "", nil)
 	require.NoError(t, err)
 	require.Len(t, facts.Files, shownFiles)
 	require.Equal(t, 5, facts.FilesLeftOut)

@@ -55,7 +55,7 @@ func (a *App) Conversations(ctx context.Context, limit int) ([]Conversation, err
 		return nil, err
 	}
 	for i := range list {
-		if list[i].Status != conversation.StatusRunning {
+		if list[i].Status != conversation.Running {
 			continue
 		}
 		running, err := a.runningTurn(ctx, list[i].ID)
@@ -63,7 +63,7 @@ func (a *App) Conversations(ctx context.Context, limit int) ([]Conversation, err
 			return nil, err
 		}
 		if running != nil && processGone(*running) {
-			list[i].Status = conversation.StatusInterrupted
+			list[i].Status = conversation.Interrupted
 		}
 	}
 	return list, nil
@@ -72,7 +72,7 @@ func (a *App) Conversations(ctx context.Context, limit int) ([]Conversation, err
 // runningTurn is the turn of a conversation that is under way, or was when its process ended.
 func (a *App) runningTurn(ctx context.Context, id string) (*Turn, error) {
 	turns, err := a.conversations.Turns(ctx, id, conversation.TurnQuery{Limit: 1, Newest: true})
-	if err != nil || len(turns) == 0 || turns[0].Status != conversation.StatusRunning {
+	if err != nil || len(turns) == 0 || turns[0].Status != conversation.Running {
 		return nil, err
 	}
 	return &turns[0], nil
@@ -106,8 +106,8 @@ func (a *App) Conversation(ctx context.Context, id string) (Conversation, []Turn
 	}
 	turns, err := a.conversations.Turns(ctx, c.ID, conversation.TurnQuery{})
 	for i := range turns {
-		if turns[i].Status == conversation.StatusRunning && processGone(turns[i]) {
-			turns[i].Status = conversation.StatusInterrupted
+		if turns[i].Status == conversation.Running && processGone(turns[i]) {
+			turns[i].Status = conversation.Interrupted
 		}
 	}
 	return c, turns, err
@@ -220,7 +220,7 @@ func (a *App) freeConversation(ctx context.Context, id string) error {
 	if !processGone(*running) {
 		return a.conversationError(ctx, id, &conversation.RunningError{Turn: *running})
 	}
-	return a.conversations.Interrupt(ctx, running.Thread)
+	return a.conversations.Interrupt(ctx, running.Thread, running.Process)
 }
 
 func (a *App) conversationError(ctx context.Context, id string, err error) error {
@@ -252,7 +252,7 @@ func (a *App) earlierTurns(ctx context.Context, id string) ([]agent.Turn, error)
 		}
 		turn.Number, turn.Goal, turn.Answer = t.Number, t.Goal, t.Answer
 		out = append(out, turn)
-		if t.Status == conversation.StatusDone || t.Status == conversation.StatusFailed {
+		if t.Status == conversation.Done || t.Status == conversation.Failed {
 			if err := a.runner.Remember(ctx, id, turn); err != nil {
 				a.options.Logger.Warn("storing a turn for later", "conversation", id, "turn", t.Number, "error", err)
 			}
@@ -266,19 +266,19 @@ func (a *App) finishTurn(ctx context.Context, turn Turn, report *Report) error {
 	ctx = context.WithoutCancel(ctx)
 	if report == nil {
 		if _, err := a.Thread(ctx, turn.Thread); err == nil {
-			return a.conversations.Interrupt(ctx, turn.Thread) // its state is stored, so that it can be resumed
+			return a.conversations.Interrupt(ctx, turn.Thread, turn.Process) // its state is stored, so that it can be resumed
 		}
-		return errors.Join(a.conversations.Interrupt(ctx, turn.Thread), a.conversations.Drop(ctx, turn.Thread))
+		return errors.Join(a.conversations.Interrupt(ctx, turn.Thread, turn.Process), a.conversations.Drop(ctx, turn.Thread))
 	}
 	report.ConversationID = turn.Conversation
-	outcome := conversation.Outcome{Answer: report.Answer}
+	outcome := conversation.Outcome{Answer: report.Answer, Process: ownProcess()}
 	switch report.Status {
 	case agent.StatusDone:
-		outcome.Status = conversation.StatusDone
+		outcome.Status = conversation.Done
 	case agent.StatusInterrupted:
-		outcome.Status = conversation.StatusInterrupted
+		outcome.Status = conversation.Interrupted
 	default:
-		outcome.Status = conversation.StatusFailed
+		outcome.Status = conversation.Failed
 	}
 	if report.Error != nil {
 		outcome.Error = report.Error.Error()
@@ -305,27 +305,28 @@ func (a *App) turnOfThread(ctx context.Context, thread string) (*Turn, error) {
 
 // reopenTurn marks the turn that a task is as running again.
 func (a *App) reopenTurn(ctx context.Context, turn Turn) error {
-	if turn.Status == conversation.StatusRunning {
+	if turn.Status == conversation.Running {
 		if !processGone(turn) {
 			return a.conversationError(ctx, turn.Conversation, &conversation.RunningError{Turn: turn})
 		}
-		if err := a.conversations.Interrupt(ctx, turn.Thread); err != nil {
+		if err := a.conversations.Interrupt(ctx, turn.Thread, turn.Process); err != nil {
 			return err
 		}
 	} else if err := a.freeConversation(ctx, turn.Conversation); err != nil {
 		return err
 	}
-	return a.conversationError(ctx, turn.Conversation, a.conversations.Reopen(ctx, turn.Thread, ownProcess()))
+	_, err := a.conversations.Reopen(ctx, turn.Thread, ownProcess())
+	return a.conversationError(ctx, turn.Conversation, err)
 }
 
 // dropTurn takes a deleted task out of its conversation, unless it is done: what was said stays.
 func (a *App) dropTurn(ctx context.Context, thread string) error {
 	turn, err := a.turnOfThread(ctx, thread)
-	if err != nil || turn == nil || turn.Status == conversation.StatusDone {
+	if err != nil || turn == nil || turn.Status == conversation.Done {
 		return err
 	}
-	if turn.Status == conversation.StatusRunning {
-		if err := a.conversations.Interrupt(ctx, thread); err != nil {
+	if turn.Status == conversation.Running {
+		if err := a.conversations.Interrupt(ctx, thread, turn.Process); err != nil {
 			return err
 		}
 	}

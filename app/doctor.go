@@ -187,7 +187,7 @@ func checkBackend(c *config.Config, m Machine) Check {
 
 func checkTools(c *config.Config) Check {
 	const name = "tools"
-	r, err := Tools(c, nil, nil)
+	r, err := Tools(c, Stores{}, nil)
 	if err != nil {
 		return problem(name, "correct [tools] in the configuration", "%v", err)
 	}

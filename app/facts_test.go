@@ -54,7 +54,7 @@ func TestFactsDescribeDatabases(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.NoError(t, os.WriteFile(filepath.Join(c.Workspace, "broken.db"), append([]byte("SQLite format 3\x00"), make([]byte, 2000)...), 0o600))
 
-	facts, err := open(t, c, &answers{}).facts(t.Context(), "", nil)
+	facts, err := open(t, c, &answers{}).facts(t.Context(), "", "", nil)
 	require.NoError(t, err)
 	details := map[string]string{}
 	for _, f := range facts.Files {

@@ -93,9 +93,13 @@ func (a *App) Memories(ctx context.Context, owner string, all bool) ([]Memory, e
 	}
 	owners := []string{owner}
 	if all {
-		var err error
-		if owners, err = a.memory.Owners(ctx); err != nil {
+		all, err := a.memory.Owners(ctx)
+		if err != nil {
 			return nil, err
+		}
+		owners = owners[:0]
+		for _, o := range all {
+			owners = append(owners, o.Owner)
 		}
 	}
 	for _, o := range owners {
@@ -130,7 +134,7 @@ func (a *App) ForgetMemory(ctx context.Context, owner, key string) error {
 	if a.memory == nil {
 		return unknown(nil)
 	}
-	err := a.memory.Forget(ctx, owner, key)
+	_, err := a.memory.Forget(ctx, owner, key)
 	if !errors.Is(err, lifecycle.ErrUnknown) {
 		return err
 	}

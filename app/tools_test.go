@@ -15,7 +15,7 @@ func TestLogToolsUseTheirOwnSettings(t *testing.T) {
 	logs := t.TempDir()
 	c := configure(t, "tools.log.allowed_roots="+logs, "tools.log.max_matches=1", "tools.log.max_window_lines=3")
 	write(t, filepath.Join(logs, "app.log"), "ERROR one\nERROR two\nINFO three\nINFO four\nINFO five\n")
-	registry, err := Tools(c, nil, nil)
+	registry, err := Tools(c, Stores{}, nil)
 	require.NoError(t, err)
 	log := filepath.Join(logs, "app.log")
 	call := func(tool, args string) tools.Result {
@@ -33,7 +33,7 @@ func TestLogToolsUseTheirOwnSettings(t *testing.T) {
 func TestLogToolsHaveTheTimeLimitOfTheirFamily(t *testing.T) {
 	t.Parallel()
 	c := configure(t, "tools.timeout_seconds=1", "tools.log.timeout_seconds=60")
-	registry, err := Tools(c, nil, nil)
+	registry, err := Tools(c, Stores{}, nil)
 	require.NoError(t, err)
 	tool, ok := registry.Lookup("search_log")
 	require.True(t, ok)
