@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -139,7 +138,7 @@ func fakeTurn(mode string, args []string) int {
 	if mode == "failed" {
 		report["error"] = map[string]any{"kind": "limit", "message": "too many calls"}
 	}
-	if strings.HasPrefix(args[0], "continue") {
+	if args[0] == "continue" && mode != "anonymous" {
 		report["conversation_id"] = "c-1"
 	}
 	out, _ := json.MarshalIndent(report, "", "  ")

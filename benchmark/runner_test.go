@@ -184,8 +184,8 @@ func TestTimeout(t *testing.T) {
 	require.Contains(t, s.Error, "killed after")
 }
 
-// TestAConversationEndsAtACrash sees what was measured until then kept.
-func TestAConversationEndsAtACrash(t *testing.T) {
+// TestAConversationEndsAtAnError sees what was measured until then kept.
+func TestAConversationEndsAtAnError(t *testing.T) {
 	t.Parallel()
 	c := parsed(t, `{"case_id":"a","turns":["one","two","three","four"]}`)
 	s, err := fakeRunner(t, "crash at 3").Sample(t.Context(), c, Rounds()[0], 0)
@@ -194,6 +194,12 @@ func TestAConversationEndsAtACrash(t *testing.T) {
 	require.Contains(t, s.Error, "panic: boom")
 	require.Len(t, s.Turns, 3)
 	require.Equal(t, 220+240, s.InputTokens)
+
+	s, err = fakeRunner(t, "anonymous").Sample(t.Context(), c, Rounds()[0], 0)
+	require.NoError(t, err)
+	require.Equal(t, NoResult, s.ErrorClass)
+	require.Equal(t, "the report of a turn has no conversation_id", s.Error)
+	require.Len(t, s.Turns, 1, "nothing is told to another conversation")
 
 	questions := parsed(t, `{"case_id":"a","metadata":{"conversation_seed_turn":"s","conversation_filler_turns":1,
 		"conversation_final_turns":[{"question_id":"q1","text":"x"},{"question_id":"q2","text":"y"}]}}`)
