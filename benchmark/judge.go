@@ -14,6 +14,7 @@ type Outcome struct {
 	Answer      string
 	Tools       []string // names of the calls that ran, in order
 	ToolResults []string // their texts
+	TurnCalls   []int    // how many of the calls each turn made; of a task with one turn it may be nil
 }
 
 // Judge returns what is wrong with an outcome, one line for each failed check; nothing means that it is right.
@@ -61,6 +62,15 @@ func Judge(c Case, o Outcome) []string {
 	}
 	if c.MaxToolCalls != nil && len(o.Tools) > *c.MaxToolCalls {
 		fault("%d tool calls, at most %d allowed", len(o.Tools), *c.MaxToolCalls)
+	}
+	turns := o.TurnCalls
+	if turns == nil {
+		turns = []int{len(o.Tools)}
+	}
+	for i, calls := range turns {
+		if n := len(c.MaxToolCallsPerTurn); n > 0 && calls > c.MaxToolCallsPerTurn[min(i, n-1)] {
+			fault("%d tool calls in turn %d, at most %d allowed", calls, i+1, c.MaxToolCallsPerTurn[min(i, n-1)])
+		}
 	}
 	return faults
 }

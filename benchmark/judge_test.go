@@ -61,6 +61,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 		`the forbidden tool read_file was called`:                {ForbiddenTools: []string{"read_file"}},
 		`2 tool calls, at least 3 expected`:                      {MinToolCalls: 3},
 		`2 tool calls, at most 1 allowed`:                        {MaxToolCalls: &one},
+		`2 tool calls in turn 1, at most 1 allowed`:              {MaxToolCallsPerTurn: []int{1}},
 	} {
 		if c.ExpectedStatus == "" {
 			c.ExpectedStatus = "done"
@@ -68,6 +69,10 @@ func TestEveryCheckCanFail(t *testing.T) {
 		require.Equal(t, []string{fault}, Judge(c, right))
 	}
 	require.Equal(t, []string{"the answer is empty"}, Judge(Case{ExpectedStatus: "done"}, Outcome{Status: "done", Answer: " \n"}))
+	turns := Outcome{Status: "done", Answer: "x", Tools: []string{"a", "b", "c"}, TurnCalls: []int{2, 0, 1, 0}}
+	require.Empty(t, Judge(Case{ExpectedStatus: "done", MaxToolCallsPerTurn: []int{2, 0, 1}}, turns))
+	require.Equal(t, []string{"1 tool calls in turn 3, at most 0 allowed"}, Judge(Case{ExpectedStatus: "done", MaxToolCallsPerTurn: []int{2, 0}}, turns),
+		"the last number holds for all later turns")
 	require.Empty(t, Judge(Case{ExpectedStatus: "done", MaxToolCalls: &zero}, Outcome{Status: "done", Answer: "42"}))
 }
 

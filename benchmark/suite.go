@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 )
 
 // Suite is a set of tasks with what is expected of each.
@@ -18,29 +19,91 @@ type Suite struct {
 	Cases        []Case `json:"cases"`
 }
 
-// Case is one task. Expectations that are left out hold always.
+// Case is one task: a goal, the turns of a conversation, or a conversation that the metadata describes. Expectations that are
+// left out hold always. Those about the answer and the status judge the last turn, those about tools all turns.
 type Case struct {
-	ID       string `json:"case_id"`
-	Category string `json:"category"`
-	Goal     string `json:"goal"`
+	ID       string   `json:"case_id"`
+	Category string   `json:"category,omitempty"`
+	Goal     string   `json:"goal,omitempty"`
+	Turns    []string `json:"turns,omitempty"` // what the user says, one turn after the other
 
-	ExpectedStatus             string     `json:"expected_status"`               // default "done"
-	ExpectedContains           []string   `json:"expected_contains"`             // all of these in the answer
-	ExpectedAny                [][]string `json:"expected_any"`                  // of each list, one in the answer
-	ExpectedToolResultContains []string   `json:"expected_tool_result_contains"` // all of these in the results of tools
-	ExpectedTools              []string   `json:"expected_tools"`                // all of these were called
-	ExpectedToolSequence       []string   `json:"expected_tool_sequence"`        // in this order, others in between allowed
-	ForbiddenTools             []string   `json:"forbidden_tools"`
-	MinToolCalls               int        `json:"min_tool_calls"`
-	MaxToolCalls               *int       `json:"max_tool_calls"`
+	ExpectedStatus             string     `json:"expected_status,omitempty"`               // default "done"
+	ExpectedContains           []string   `json:"expected_contains,omitempty"`             // all of these in the answer
+	ExpectedAny                [][]string `json:"expected_any,omitempty"`                  // of each list, one in the answer
+	ExpectedToolResultContains []string   `json:"expected_tool_result_contains,omitempty"` // all of these in the results of tools
+	ExpectedTools              []string   `json:"expected_tools,omitempty"`                // all of these were called
+	ExpectedToolSequence       []string   `json:"expected_tool_sequence,omitempty"`        // in this order, others in between allowed
+	ForbiddenTools             []string   `json:"forbidden_tools,omitempty"`
+	MinToolCalls               int        `json:"min_tool_calls,omitempty"`
+	MaxToolCalls               *int       `json:"max_tool_calls,omitempty"`
+	MaxToolCallsPerTurn        []int      `json:"max_tool_calls_per_turn,omitempty"` // the last one holds for all later turns too
 
 	Metadata Metadata `json:"metadata"`
 }
 
-// Metadata says what a case runs on.
+// Metadata says what a case runs on: files that are made for it, and a conversation that comes before its question. Strings
+// of a case may name the files as {fixture_path} and {medium_file_1}, {medium_file_2} and so on.
 type Metadata struct {
-	FixtureDir string `json:"fixture_dir"` // the workspace, relative to the repository
-	Stable     bool   `json:"stable"`      // right on every supported machine; part of the ordinary tests
+	FixtureDir   string            `json:"fixture_dir,omitempty"`   // the workspace, relative to the repository
+	FixtureFiles map[string]string `json:"fixture_files,omitempty"` // texts by path, relative to the workspace
+	Stable       bool              `json:"stable,omitempty"`        // right on every supported machine; part of the ordinary tests
+
+	// A large file of lines, one of which holds the marker.
+	FixtureSizeBytes      int      `json:"fixture_size_bytes,omitempty"`
+	FixtureMarker         string   `json:"fixture_marker,omitempty"`
+	FixtureMarkerPosition Position `json:"fixture_marker_position,omitempty"` // default "end"
+
+	// Files of prose. Each holds its marker as a line of its own, at a depth that differs from file to file.
+	MediumFileCount     int      `json:"medium_file_fixture_count,omitempty"` // default: one for each marker
+	MediumFileSizeBytes int      `json:"medium_file_size_bytes,omitempty"`    // default 6000
+	MediumFileMarkers   []string `json:"medium_file_markers,omitempty"`
+
+	// A conversation: a turn that states facts, turns about something else, maybe a correction, and a question at the end.
+	ConversationSeedTurn        string     `json:"conversation_seed_turn,omitempty"`
+	ConversationFillerTurns     int        `json:"conversation_filler_turns,omitempty"`
+	ConversationFillerChars     int        `json:"conversation_filler_chars,omitempty"` // characters of each, about; default 160
+	ConversationCorrectionTurn  string     `json:"conversation_correction_turn,omitempty"`
+	ConversationCorrectionAfter int        `json:"conversation_correction_after,omitempty"` // which turn, from 1, the seed; default: the middle
+	ConversationFinalTurn       string     `json:"conversation_final_turn,omitempty"`
+	ConversationFinalTurns      []Question `json:"conversation_final_turns,omitempty"` // instead: several, each asked as if it were the only one
+}
+
+// Position is where in a file a marker stands.
+type Position string
+
+// Positions of a marker.
+const (
+	End    Position = "end"    // the last line
+	Middle Position = "middle" // the line at half of the file's bytes
+)
+
+// Question is one of several last turns of a conversation. What its case expects is expected of each of them, too.
+type Question struct {
+	ID               string     `json:"question_id"`
+	Text             string     `json:"text"`
+	ExpectedContains []string   `json:"expected_contains,omitempty"`
+	ExpectedAny      [][]string `json:"expected_any,omitempty"`
+}
+
+// Choose returns the cases with the IDs, each of which may be several with commas between, in the order of the suite; all
+// without any ID.
+func (s *Suite) Choose(ids ...string) ([]Case, error) {
+	if len(ids) == 0 {
+		return s.Cases, nil
+	}
+	var chosen []Case
+	wanted := strings.Split(strings.Join(ids, ","), ",")
+	for _, c := range s.Cases {
+		if slices.Contains(wanted, c.ID) {
+			chosen = append(chosen, c)
+		}
+	}
+	for _, id := range wanted {
+		if !slices.ContainsFunc(chosen, func(c Case) bool { return c.ID == id }) {
+			return nil, fmt.Errorf("suite %s has no case %q", s.Name, id)
+		}
+	}
+	return chosen, nil
 }
 
 // maxSuiteBytes bounds a suite file.
@@ -75,32 +138,8 @@ func parse(data []byte) (*Suite, error) {
 	}
 	s.Seed = cmp.Or(s.Seed, 42)
 	s.MeasuredRuns = cmp.Or(s.MeasuredRuns, 1)
-	return &s, s.validate()
-}
-
-func (s *Suite) validate() error {
-	var errs []error
-	if s.Name == "" {
-		errs = append(errs, errors.New("name is missing"))
+	if err := s.complete(); err != nil {
+		return nil, err
 	}
-	if len(s.Cases) == 0 {
-		errs = append(errs, errors.New("cases is empty"))
-	}
-	seen := map[string]bool{}
-	for i := range s.Cases {
-		c := &s.Cases[i]
-		c.ExpectedStatus = cmp.Or(c.ExpectedStatus, "done")
-		switch {
-		case c.ID == "":
-			errs = append(errs, fmt.Errorf("cases[%d]: case_id is missing", i))
-		case seen[c.ID]:
-			errs = append(errs, fmt.Errorf("cases[%d]: case_id %q is there twice", i, c.ID))
-		case c.Goal == "":
-			errs = append(errs, fmt.Errorf("case %q: goal is missing", c.ID))
-		case c.MaxToolCalls != nil && *c.MaxToolCalls < c.MinToolCalls:
-			errs = append(errs, fmt.Errorf("case %q: max_tool_calls is below min_tool_calls", c.ID))
-		}
-		seen[c.ID] = true
-	}
-	return errors.Join(errs...)
+	return &s, nil
 }

@@ -1,0 +1,152 @@
+package benchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// fakeEnv makes the test binary a program that behaves as the variable says; see [fakeProgram].
+const fakeEnv = "LLAMA_AGENT_FAKE"
+
+// fakeConfig is what the fake reads of its configuration.
+type fakeConfig struct {
+	Agent struct {
+		ConversationDBPath string `toml:"conversation_db_path"`
+	} `toml:"agent"`
+	Engine struct {
+		ModelPath   string  `toml:"model_path"`
+		Temperature float64 `toml:"temperature"`
+		Seed        int     `toml:"seed"`
+		KVStorePath string  `toml:"kv_store_path"`
+	} `toml:"engine"`
+	Memory struct {
+		ArtifactVirtualization bool `toml:"artifact_virtualization"`
+		LifecycleContext       bool `toml:"lifecycle_context"`
+	} `toml:"memory"`
+	Telemetry struct {
+		Enabled   bool   `toml:"enabled"`
+		OutputDir string `toml:"output_dir"`
+	} `toml:"telemetry"`
+}
+
+// fakeCall is what the fake tells of itself in its answer.
+type fakeCall struct {
+	Args    []string
+	Environ []string
+	Config  fakeConfig
+	Files   []string // of the workspace
+	Heard   []string // what the user said in this conversation, this turn last
+}
+
+// fakeProgram is a llama-agent without a model. Its answer is a [fakeCall] in JSON, and each turn of a conversation costs ten
+// tokens more than the one before.
+func fakeProgram(args []string) int {
+	mode := os.Getenv(fakeEnv)
+	switch mode {
+	case "hang", "child":
+		if mode == "hang" {
+			child := exec.Command(os.Args[0], "child")
+			child.Env = []string{fakeEnv + "=child"}
+			if err := child.Start(); err != nil {
+				return 1
+			}
+			for !exists("locked") {
+				time.Sleep(time.Millisecond)
+			}
+			os.WriteFile("hanging", nil, 0o600)
+		} else if err := holdLock("locked"); err != nil {
+			return 1
+		}
+		time.Sleep(time.Minute) // longer than any test waits
+		return 0
+	case "garbage":
+		fmt.Println("good morning")
+		return 0
+	case "silent":
+		return 0
+	case "twice":
+		fmt.Println(`{"status":"done"} {"status":"done"}`)
+		return 0
+	case "stateless":
+		fmt.Println(`{"answer":"x"}`)
+		return 0
+	case "error":
+		fmt.Fprintln(os.Stderr, "loading the model: no such file")
+		fmt.Println(`{"status":"failed"}`)
+		return 4
+	case "killed":
+		self, _ := os.FindProcess(os.Getpid())
+		self.Signal(syscall.SIGKILL)
+		time.Sleep(time.Minute)
+	}
+	return fakeTurn(mode, args)
+}
+
+func fakeTurn(mode string, args []string) int {
+	call := fakeCall{Args: args, Environ: os.Environ()}
+	data, err := os.ReadFile(args[slices.Index(args, "--config")+1])
+	if err != nil || toml.Unmarshal(data, &call.Config) != nil {
+		return 1
+	}
+	entries, _ := os.ReadDir(args[slices.Index(args, "-C")+1])
+	for _, e := range entries {
+		call.Files = append(call.Files, e.Name())
+	}
+	text := args[len(args)-1]
+	store := call.Config.Agent.ConversationDBPath
+	if slices.Contains(args, "--conversation-id") {
+		kept, err := os.ReadFile(store)
+		if err != nil || args[slices.Index(args, "--conversation-id")+1] != "c-1" {
+			return 1
+		}
+		json.Unmarshal(kept, &call.Heard)
+	}
+	call.Heard = append(call.Heard, text)
+	if mode == "crash at 3" && len(call.Heard) == 3 {
+		fmt.Fprintln(os.Stderr, "panic: boom")
+		return 2
+	}
+	kept, _ := json.Marshal(call.Heard)
+	os.WriteFile(store, kept, 0o600)
+	os.WriteFile(filepath.Join(filepath.Dir(store), "content.bin"), make([]byte, 1000), 0o600)
+	tokens := 100 + 10*len(call.Heard)
+	if mode == "kv" {
+		os.MkdirAll(call.Config.Telemetry.OutputDir, 0o755)
+		csv := fmt.Sprintf("timestamp_utc,used_tokens,capacity_tokens\nx,7,4096\nx,%d,4096\nx,9,4096\nx,99", 5000)
+		os.WriteFile(filepath.Join(call.Config.Telemetry.OutputDir, kvSource), []byte(csv), 0o600)
+	}
+	answer, _ := json.Marshal(call)
+	status, code := "done", 0
+	if mode == "failed" {
+		status, code = "failed", exitFailed
+	}
+	report := map[string]any{
+		"status": status, "answer": string(answer), "checkpoint_bytes": 500, "duration_ms": 2000,
+		"calls": []any{map[string]any{"tool": "read_file", "result": map[string]any{"text": "one\nQX-1", "lines": 2}}},
+		"usage": map[string]any{
+			"model_calls": 2, "prompt_tokens": 2 * tokens, "evaluated_tokens": 30, "completion_tokens": 5, "peak_prompt_tokens": tokens + 5, "model_load_ms": 70,
+		},
+	}
+	if mode == "failed" {
+		report["error"] = map[string]any{"kind": "limit", "message": "too many calls"}
+	}
+	if args[0] == "continue" && mode != "anonymous" {
+		report["conversation_id"] = "c-1"
+	}
+	out, _ := json.MarshalIndent(report, "", "  ")
+	fmt.Println(string(out))
+	return code
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

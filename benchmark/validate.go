@@ -1,0 +1,227 @@
+package benchmark
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of what a suite may ask for. They are far above what a measurement needs; more is a mistake in the suite.
+const (
+	minFixtureBytes  = 1 << 10
+	maxFixtureBytes  = 64 << 20
+	maxMediumFiles   = 99
+	maxFillerTurns   = 500
+	minFillerChars   = 40
+	maxFillerChars   = 600
+	maxMarkerBytes   = 400
+	mediumFileBytes  = 6000
+	fillerChars      = 160
+	largeFixturePath = "journal.txt"
+)
+
+// namePattern is what IDs of cases and questions and names of rounds look like. They become names of folders.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// placeholderPattern matches what is meant as a placeholder. Other text in braces may be part of a fixture.
+var placeholderPattern = regexp.MustCompile(`\{(fixture|medium_file|log|db|config|document)_[a-z0-9_]+\}`)
+
+// complete checks the suite and fills in defaults and placeholders.
+func (s *Suite) complete() error {
+	var errs []error
+	if s.Name == "" {
+		errs = append(errs, errors.New("name is missing"))
+	}
+	if len(s.Cases) == 0 {
+		errs = append(errs, errors.New("cases is empty"))
+	}
+	if s.WarmupRuns < 0 || s.MeasuredRuns < 0 {
+		errs = append(errs, errors.New("warmup_runs and measured_runs cannot be negative"))
+	}
+	seen := map[string]bool{}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		switch {
+		case c.ID == "":
+			errs = append(errs, fmt.Errorf("cases[%d]: case_id is missing", i))
+		case seen[c.ID]:
+			errs = append(errs, fmt.Errorf("cases[%d]: case_id %q is there twice", i, c.ID))
+		default:
+			if err := c.complete(); err != nil {
+				errs = append(errs, fmt.Errorf("case %q: %w", c.ID, err))
+			}
+		}
+		seen[c.ID] = true
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Case) complete() error {
+	if !namePattern.MatchString(c.ID) {
+		return errors.New("case_id must be 1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit")
+	}
+	c.ExpectedStatus = cmp.Or(c.ExpectedStatus, "done")
+	m := &c.Metadata
+	if m.MediumFileCount == 0 {
+		m.MediumFileCount = len(m.MediumFileMarkers)
+	}
+	if m.MediumFileCount > 0 {
+		m.MediumFileSizeBytes = cmp.Or(m.MediumFileSizeBytes, mediumFileBytes)
+	}
+	if m.FixtureSizeBytes > 0 {
+		m.FixtureMarkerPosition = cmp.Or(m.FixtureMarkerPosition, End)
+	}
+	if m.ConversationFillerTurns > 0 {
+		m.ConversationFillerChars = cmp.Or(m.ConversationFillerChars, fillerChars)
+	}
+	if m.ConversationCorrectionTurn != "" {
+		m.ConversationCorrectionAfter = cmp.Or(m.ConversationCorrectionAfter, 1+m.ConversationFillerTurns/2)
+	}
+	for _, check := range []func() error{c.checkAsks, c.checkTools, m.checkLarge, m.checkMedium, m.checkFiles, m.checkConversation, c.fillIn} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAsks sees that the case has one thing to ask.
+func (c *Case) checkAsks() error {
+	asks := 0
+	for _, has := range []bool{c.Goal != "", len(c.Turns) > 0, c.Metadata.ConversationSeedTurn != ""} {
+		if has {
+			asks++
+		}
+	}
+	switch {
+	case asks == 0:
+		return errors.New("goal is missing; a case has a goal, turns, or metadata.conversation_seed_turn")
+	case asks > 1:
+		return errors.New("goal, turns and metadata.conversation_seed_turn exclude each other")
+	case slices.ContainsFunc(c.Turns, blank):
+		return errors.New("turns has an empty turn")
+	}
+	return nil
+}
+
+func (c *Case) checkTools() error {
+	if c.MaxToolCalls != nil && *c.MaxToolCalls < c.MinToolCalls {
+		return errors.New("max_tool_calls is below min_tool_calls")
+	}
+	if slices.ContainsFunc(c.MaxToolCallsPerTurn, func(n int) bool { return n < 0 }) {
+		return errors.New("max_tool_calls_per_turn has a negative number")
+	}
+	if turns := c.turnCount(); len(c.MaxToolCallsPerTurn) > turns {
+		return fmt.Errorf("max_tool_calls_per_turn has %d numbers for %d turns", len(c.MaxToolCallsPerTurn), turns)
+	}
+	return nil
+}
+
+func (m *Metadata) checkLarge() error {
+	switch {
+	case m.FixtureSizeBytes == 0 && (m.FixtureMarker != "" || m.FixtureMarkerPosition != ""):
+		return errors.New("fixture_marker needs fixture_size_bytes")
+	case m.FixtureSizeBytes == 0:
+		return nil
+	case m.FixtureSizeBytes < minFixtureBytes || m.FixtureSizeBytes > maxFixtureBytes:
+		return fmt.Errorf("fixture_size_bytes is %d, allowed are %d to %d", m.FixtureSizeBytes, minFixtureBytes, maxFixtureBytes)
+	case m.FixtureMarkerPosition != End && m.FixtureMarkerPosition != Middle:
+		return fmt.Errorf("fixture_marker_position is %q, allowed are %q and %q", m.FixtureMarkerPosition, End, Middle)
+	}
+	return checkMarker("fixture_marker", m.FixtureMarker)
+}
+
+func (m *Metadata) checkMedium() error {
+	switch {
+	case m.MediumFileCount == 0 && m.MediumFileSizeBytes != 0:
+		return errors.New("medium_file_size_bytes needs medium_file_markers")
+	case m.MediumFileCount == 0:
+		return nil
+	case m.MediumFileCount != len(m.MediumFileMarkers):
+		return fmt.Errorf("medium_file_fixture_count is %d, but medium_file_markers has %d", m.MediumFileCount, len(m.MediumFileMarkers))
+	case m.MediumFileCount > maxMediumFiles:
+		return fmt.Errorf("medium_file_fixture_count is %d, at most %d are made", m.MediumFileCount, maxMediumFiles)
+	case m.MediumFileSizeBytes < minFixtureBytes || m.MediumFileSizeBytes > maxFixtureBytes:
+		return fmt.Errorf("medium_file_size_bytes is %d, allowed are %d to %d", m.MediumFileSizeBytes, minFixtureBytes, maxFixtureBytes)
+	}
+	for i, marker := range m.MediumFileMarkers {
+		if err := checkMarker(fmt.Sprintf("medium_file_markers[%d]", i), marker); err != nil {
+			return err
+		}
+		if slices.Contains(m.MediumFileMarkers[:i], marker) {
+			return fmt.Errorf("medium_file_markers[%d] is there twice", i)
+		}
+	}
+	return nil
+}
+
+func checkMarker(field, marker string) error {
+	if blank(marker) || strings.ContainsAny(marker, "\r\n") || len(marker) > maxMarkerBytes {
+		return fmt.Errorf("%s must be one line of 1 to %d bytes", field, maxMarkerBytes)
+	}
+	return nil
+}
+
+func (m *Metadata) checkFiles() error {
+	made := m.mediumPaths()
+	if m.FixtureSizeBytes > 0 {
+		made = append(made, largeFixturePath)
+	}
+	for _, name := range sortedKeys(m.FixtureFiles) {
+		switch {
+		case !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`):
+			return fmt.Errorf("fixture_files: %q is no clean relative path with slashes", name)
+		case slices.Contains(made, name):
+			return fmt.Errorf("fixture_files: %q is also the name of a file that is made", name)
+		}
+	}
+	if m.FixtureDir != "" && !filepath.IsLocal(m.FixtureDir) {
+		return fmt.Errorf("fixture_dir %q is no path inside the repository", m.FixtureDir)
+	}
+	return nil
+}
+
+func (m *Metadata) checkConversation() error {
+	if m.ConversationSeedTurn == "" {
+		if m.ConversationFillerTurns != 0 || m.ConversationFillerChars != 0 || m.ConversationCorrectionTurn != "" ||
+			m.ConversationCorrectionAfter != 0 || m.ConversationFinalTurn != "" || len(m.ConversationFinalTurns) > 0 {
+			return errors.New("the conversation has no conversation_seed_turn")
+		}
+		return nil
+	}
+	switch {
+	case (m.ConversationFinalTurn == "") == (len(m.ConversationFinalTurns) == 0):
+		return errors.New("a conversation has either conversation_final_turn or conversation_final_turns")
+	case m.ConversationFillerTurns < 0 || m.ConversationFillerTurns > maxFillerTurns:
+		return fmt.Errorf("conversation_filler_turns is %d, allowed are 0 to %d", m.ConversationFillerTurns, maxFillerTurns)
+	case m.ConversationFillerTurns == 0 && m.ConversationFillerChars != 0:
+		return errors.New("conversation_filler_chars needs conversation_filler_turns")
+	case m.ConversationFillerTurns > 0 && (m.ConversationFillerChars < minFillerChars || m.ConversationFillerChars > maxFillerChars):
+		return fmt.Errorf("conversation_filler_chars is %d, allowed are %d to %d", m.ConversationFillerChars, minFillerChars, maxFillerChars)
+	case m.ConversationCorrectionTurn == "" && m.ConversationCorrectionAfter != 0:
+		return errors.New("conversation_correction_after needs conversation_correction_turn")
+	case m.ConversationCorrectionTurn != "" && (m.ConversationCorrectionAfter < 1 || m.ConversationCorrectionAfter > 1+m.ConversationFillerTurns):
+		return fmt.Errorf("conversation_correction_after is %d, allowed are 1 to %d", m.ConversationCorrectionAfter, 1+m.ConversationFillerTurns)
+	}
+	seen := map[string]bool{}
+	for i, q := range m.ConversationFinalTurns {
+		switch {
+		case !namePattern.MatchString(q.ID):
+			return fmt.Errorf("conversation_final_turns[%d]: question_id must be 1 to 64 letters, digits, '.', '_' or '-'", i)
+		case seen[q.ID]:
+			return fmt.Errorf("conversation_final_turns[%d]: question_id %q is there twice", i, q.ID)
+		case blank(q.Text):
+			return fmt.Errorf("conversation_final_turns[%d]: text is missing", i)
+		}
+		seen[q.ID] = true
+	}
+	return nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" || !utf8.ValidString(s) }
