@@ -132,7 +132,7 @@ func fakeTurn(mode string, args []string) int {
 		"status": status, "answer": string(answer), "checkpoint_bytes": 500, "duration_ms": 2000,
 		"calls": []any{map[string]any{"tool": "read_file", "result": map[string]any{"text": "one\nQX-1", "lines": 2}}},
 		"usage": map[string]any{
-			"model_calls": 2, "prompt_tokens": 2 * tokens, "evaluated_tokens": 30, "completion_tokens": 5, "peak_prompt_tokens": tokens + 5, "model_load_ms": 70,
+			"model_calls": 2, "prompt_tokens": 2 * tokens, "evaluated_tokens": 30, "completion_tokens": 5, "peak_kv_tokens": tokens + 5, "model_load_ms": 70,
 		},
 	}
 	if mode == "failed" {

@@ -28,7 +28,7 @@ type report struct {
 		PromptTokens     int   `json:"prompt_tokens"`
 		EvaluatedTokens  int   `json:"evaluated_tokens"`
 		CompletionTokens int   `json:"completion_tokens"`
-		PeakPromptTokens int   `json:"peak_prompt_tokens"` // of the largest model call, with its reply
+		PeakPromptTokens int   `json:"peak_kv_tokens"` // of the largest model call, with its reply
 		ModelLoadMS      int64 `json:"model_load_ms"`
 	} `json:"usage"`
 	CheckpointBytes int64 `json:"checkpoint_bytes"`

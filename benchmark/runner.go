@@ -187,7 +187,7 @@ func (w *sampling) measure(at stores) (err error) {
 	case peak > 0:
 		s.PeakKVTokens, s.PeakKVSource = peak, kvSource
 	case s.PeakPromptTokens > 0:
-		s.PeakKVTokens, s.PeakKVSource = s.PeakPromptTokens, "usage.peak_prompt_tokens"
+		s.PeakKVTokens, s.PeakKVSource = s.PeakPromptTokens, "usage.peak_kv_tokens"
 	}
 	if err != nil {
 		s.PeakKVError = err.Error() // the sample is worth more than this number

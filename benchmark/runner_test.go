@@ -63,7 +63,7 @@ func TestSampleOfAGoal(t *testing.T) {
 		ModelCalls: 2, ToolCalls: 1, DurationMS: 2000, ModelLoadMS: 70, WallMS: s.WallMS,
 	}, s.Cost)
 	require.Equal(t, 115, s.PeakKVTokens)
-	require.Equal(t, "usage.peak_prompt_tokens", s.PeakKVSource)
+	require.Equal(t, "usage.peak_kv_tokens", s.PeakKVSource)
 	require.Equal(t, int64(len(`["--what is in journal.txt?"]`)), s.DatabaseBytes)
 	require.Equal(t, s.DatabaseBytes+1000, s.StoredBytes)
 	require.Equal(t, "made a R1 2 44", strings.Join([]string{s.Suite, s.Case, s.Round, "2", "44"}, " "))

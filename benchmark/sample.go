@@ -38,7 +38,7 @@ type Sample struct {
 	DatabaseBytes int64  `json:"database_bytes"`          // databases on disk at the end; after several questions, those of the last
 	StoredBytes   int64  `json:"stored_bytes"`            // these, and stored contents of results
 	PeakKVTokens  int    `json:"peak_kv_tokens"`          // 0: not known
-	PeakKVSource  string `json:"peak_kv_source"`          // kv_metrics.csv or usage.peak_prompt_tokens
+	PeakKVSource  string `json:"peak_kv_source"`          // kv_metrics.csv or usage.peak_kv_tokens
 	PeakKVError   string `json:"peak_kv_error,omitempty"` // why kv_metrics.csv could not be used although it is there
 	Turns         []Turn `json:"turns"`
 }
@@ -48,7 +48,7 @@ type Cost struct {
 	InputTokens      int   `json:"input_tokens"`
 	EvaluatedTokens  int   `json:"evaluated_tokens"`
 	CompletionTokens int   `json:"completion_tokens"`
-	PeakPromptTokens int   `json:"peak_prompt_tokens"` // of one model call, with its reply; 0: not reported
+	PeakPromptTokens int   `json:"reported_peak_kv_tokens"` // of one model call, with its reply; 0: not reported
 	CheckpointBytes  int64 `json:"checkpoint_bytes"`
 	PeakRSSBytes     int64 `json:"peak_rss_bytes"` // by the system's account
 	ModelCalls       int   `json:"model_calls"`
