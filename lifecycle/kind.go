@@ -1,5 +1,7 @@
 package lifecycle
 
+import "slices"
+
 // Kind says what a record is.
 type Kind string
 
@@ -11,3 +13,8 @@ const (
 	KindTurn     Kind = "turn"     // of a conversation
 	KindMemory   Kind = "memory"   // what the user asked to remember
 )
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{KindEvidence, KindStep, KindNote, KindTurn, KindMemory} }
+
+func (k Kind) known() bool { return slices.Contains(Kinds(), k) }

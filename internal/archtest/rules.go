@@ -31,7 +31,7 @@ var rules = []rule{
 	{"engine", []string{"engine/llama", "engine/gguf"}, "the engine serves any caller of llms.Model, not this agent"},
 
 	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
-	{"lifecycle", []string{"internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
+	{"lifecycle", []string{"graph/store/fulltext", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
 	{"conversation", []string{"internal/sqlitedb"}, "stores do not know each other; agent and app bring them together"},
 	{"tools", []string{"artifacts", "internal/hostile", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
 	{"templates", nil, "role texts are data"},
@@ -39,7 +39,7 @@ var rules = []rule{
 	{"config", nil, "settings are plain values; app turns them into parts"},
 
 	{"agent", []string{
-		"graph", "graph/checkpoint", "engine", "tools", "artifacts", "lifecycle", "conversation", "templates",
+		"graph", "graph/checkpoint", "engine", "tools", "artifacts", "lifecycle", "templates", "internal/excerpt",
 	}, "the agent runs with any saver, any llms.Model and any settings, which app chooses"},
 
 	{"app", []string{
