@@ -172,6 +172,9 @@ func (f *textFile) next() (linePart, error) {
 			part.text = f.buf
 			return part, nil
 		default:
+			if part.first {
+				f.number--
+			}
 			return linePart{}, f.failed(err)
 		}
 	}
