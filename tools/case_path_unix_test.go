@@ -207,3 +207,51 @@ func TestCaseIDsAsPaths(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be read is named, and everything else is still found.
+func TestCaseFoldersWithSpecialFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.log": "ERROR a\n", "z/z.log": "ERROR z\n", "closed.log": "ERROR closed\n", "no/x.log": "ERROR x\n"})
+	for _, fifo := range []string{"pipe.log", "z/.gitignore", ".ignore", "a.log.1"} {
+		require.NoError(t, makeFIFO(filepath.Join(dir, fifo)))
+	}
+	require.NoError(t, os.Symlink("pipe.log", filepath.Join(dir, "to-pipe.log")))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "closed.log"), 0))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "no"), 0))
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "no"), 0o700) })
+	r := builtins(t, dir)
+	t.Run("BC-20 search_file", func(t *testing.T) {
+		found := mustCall(t, r, "search_file", map[string]any{"file_path": "**/*.log", "query": "ERROR"})
+		require.Contains(t, found.Text, "a.log:1: ERROR a")
+		require.Contains(t, found.Text, "z/z.log:1: ERROR z")
+		require.Contains(t, found.Text, `skipped pipe.log: "pipe.log" is a FIFO, not a file`)
+		require.Contains(t, found.Text, `skipped to-pipe.log: "to-pipe.log" is a FIFO, not a file`)
+		if os.Geteuid() != 0 { // permissions don't bind root
+			require.Contains(t, found.Text, `skipped closed.log: opening "closed.log": permission denied`)
+		}
+	})
+	t.Run("BC-20 count_lines", func(t *testing.T) {
+		require.Contains(t, mustCall(t, r, "count_lines", map[string]any{"path": "."}).Text, "not counted, because not text or not readable")
+	})
+	t.Run("BC-20 list_files", func(t *testing.T) {
+		list := mustCall(t, r, "list_files", map[string]any{"include_hidden": true}).Text
+		require.Contains(t, list, `pipe.log  0 bytes  cannot be read: "pipe.log" is a FIFO, not a file`)
+		require.Contains(t, list, "a.log  8 bytes  text")
+	})
+	t.Run("BC-20 aggregate_log_errors", func(t *testing.T) {
+		summary := mustCall(t, r, "aggregate_log_errors", map[string]any{"log_path": "a.log"})
+		require.Empty(t, summary.Data.(LogSummary).Rotated, "a FIFO is no part of the log")
+	})
+	for _, command := range []string{"grep -r ERROR .", "cat *.log", "grep ERROR *.log", "git diff --stat a.log pipe.log", "wc -l pipe.log", "file pipe.log", "head -c1 to-pipe.log"} {
+		t.Run("BC-19 "+command, func(t *testing.T) {
+			result, err := run(t, r, command)
+			if command == "grep -r ERROR ." {
+				require.NoError(t, err)
+				require.Contains(t, result.Text, "./z/z.log:ERROR z")
+				return
+			}
+			require.ErrorContains(t, err, "is a FIFO, not a file; nothing was run")
+		})
+	}
+}

@@ -25,14 +25,14 @@ const (
 
 // TestCaseFullDisk virtualizes where the disk takes no more: in a process of its own, because the limit holds for all of it.
 func TestCaseFullDisk(t *testing.T) {
-	if dir, ok := os.LookupEnv(fullDiskDir); ok { //nolint:forbidigo // how this process is told that it is the other one
+	if dir, ok := os.LookupEnv(fullDiskDir); ok {
 		require.NoError(t, virtualizeOnFullDisk(dir))
 		return
 	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCaseFullDisk$")
-	cmd.Env = append(os.Environ(), fullDiskDir+"="+dir) //nolint:forbidigo // passed on
+	cmd.Env = append(os.Environ(), fullDiskDir+"="+dir)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
@@ -58,7 +58,7 @@ func virtualizeOnFullDisk(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // the process that started this one looks at what is there
+	defer s.Close()
 	v := virtualizer(s, 100)
 	if _, _, err := v.Apply(ctx, "me", "look", nil, Result{Text: strings.Repeat("before\n", 100)}); err != nil {
 		return err
