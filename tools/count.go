@@ -99,14 +99,14 @@ func (w *workspace) countFile(ctx context.Context, path string) (int, error) {
 func countsText(c LineCounts, single, onlyIgnored bool) string {
 	var b strings.Builder
 	if single && len(c.Files) == 1 {
-		return fmt.Sprintf("%s: %s", c.Files[0].Path, plural(c.Files[0].Lines, "line"))
+		return fmt.Sprintf("%s: %s", oneLine(c.Files[0].Path), plural(c.Files[0].Lines, "line"))
 	}
 	fmt.Fprintf(&b, "total: %s in %s", plural(c.Total, "line"), plural(c.Counted, "text file"))
 	if onlyIgnored {
 		b.WriteString(" (all hidden or ignored)")
 	}
 	for _, f := range c.Files {
-		fmt.Fprintf(&b, "\n%s: %d", f.Path, f.Lines)
+		fmt.Fprintf(&b, "\n%s: %d", oneLine(f.Path), f.Lines)
 	}
 	if more := c.Counted - len(c.Files); more > 0 {
 		fmt.Fprintf(&b, "\n[%s more in the total, not listed]", plural(more, "file"))

@@ -100,13 +100,13 @@ func listText(list FileList, onlyIgnored bool) string {
 		b.WriteString(":")
 	}
 	for _, f := range list.Files {
-		fmt.Fprintf(&b, "\n%s  %s  %s", f.Path, plural(f.Bytes, "byte"), f.Kind)
+		fmt.Fprintf(&b, "\n%s  %s  %s", oneLine(f.Path), plural(f.Bytes, "byte"), f.Kind)
 	}
 	if len(list.Files) < list.Total {
 		fmt.Fprintf(&b, "\n[%s left out; give a narrower pattern]", plural(list.Total-len(list.Files), "file"))
 		const maxFolders = 20
 		for _, folder := range list.Folders[:min(maxFolders, len(list.Folders))] {
-			fmt.Fprintf(&b, "\n%s/  %s", folder.Path, plural(folder.Files, "file"))
+			fmt.Fprintf(&b, "\n%s/  %s", oneLine(folder.Path), plural(folder.Files, "file"))
 		}
 	}
 	return b.String()

@@ -94,6 +94,6 @@ func (w *workspace) rotated(t target) []string {
 // rotatedText says that the other files of a log were not read.
 func rotatedText(b *strings.Builder, files []string) {
 	if len(files) > 0 {
-		fmt.Fprintf(b, "\n[older parts of this log were not read: %s]", strings.Join(files, ", "))
+		fmt.Fprintf(b, "\n[older parts of this log were not read: %s]", oneLine(strings.Join(files, ", ")))
 	}
 }

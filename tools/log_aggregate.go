@@ -177,7 +177,7 @@ func fieldValues(c *tallies, limit int) LogValues {
 
 func summaryText(s LogSummary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s", s.Path, plural(s.Lines, "line"), plural(s.Records, "record"))
+	fmt.Fprintf(&b, "%s: %s, %s", oneLine(s.Path), plural(s.Lines, "line"), plural(s.Records, "record"))
 	if s.FirstTime != "" {
 		fmt.Fprintf(&b, ", from %s to %s", s.FirstTime, s.LastTime)
 	}

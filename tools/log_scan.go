@@ -183,9 +183,10 @@ func (c *chunkReader) next(buf []byte) (logChunk, error) {
 	n := copy(buf, c.carry)
 	c.carry = c.carry[:0]
 	for !c.eof && n < len(buf) {
-		read, err := io.ReadFull(c.source, buf[n:])
+		// Not io.ReadFull: its error for the end is the one of a compressed file that was cut off.
+		read, err := io.ReadAtLeast(c.source, buf[n:], 1)
 		n += read
-		if c.eof = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); !c.eof && err != nil {
+		if c.eof = errors.Is(err, io.EOF); !c.eof && err != nil {
 			return logChunk{}, err
 		}
 	}

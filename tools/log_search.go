@@ -258,7 +258,7 @@ func writeLogMatches(b *strings.Builder, r LogSearchResult) {
 		total = r.OtherCase
 	}
 	writeLogTotal(b, r)
-	fmt.Fprintf(b, " in %s (%s searched)", r.Path, plural(r.LinesSearched, "line"))
+	fmt.Fprintf(b, " in %s (%s searched)", oneLine(r.Path), plural(r.LinesSearched, "line"))
 	switch {
 	case total == 0:
 	case len(r.Matches) < total:

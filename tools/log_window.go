@@ -61,7 +61,7 @@ func logWindowTool(w *workspace, options LogOptions) Tool {
 			return Result{}, toolError("reading "+f.target.show, err)
 		}
 		if window.TotalLines == 0 {
-			return Result{Data: window, Text: window.Path + ": empty file"}, nil
+			return Result{Data: window, Text: oneLine(window.Path) + ": empty file"}, nil
 		}
 		if args.LineNumber > window.TotalLines {
 			return Result{}, &Error{
@@ -112,7 +112,7 @@ func (w *LogWindow) read(f *textFile, first, last, limit int) error {
 func windowText(w LogWindow, most int) string {
 	var b strings.Builder
 	first, last := w.Lines[0].Line, w.Lines[len(w.Lines)-1].Line
-	fmt.Fprintf(&b, "%s: lines %d to %d of %d; line %d is marked with >", w.Path, first, last, w.TotalLines, w.LineNumber)
+	fmt.Fprintf(&b, "%s: lines %d to %d of %d; line %d is marked with >", oneLine(w.Path), first, last, w.TotalLines, w.LineNumber)
 	for _, line := range w.Lines {
 		mark := " "
 		if line.Line == w.LineNumber {

@@ -140,7 +140,7 @@ func countFolder(t target, meta *FileMetadata) error {
 
 func metadataText(m FileMetadata) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nkind: %s", m.Path, m.Kind)
+	fmt.Fprintf(&b, "%s\nkind: %s", oneLine(m.Path), m.Kind)
 	if m.Kind == "binary" || m.Kind == "gzip" {
 		fmt.Fprintf(&b, " (%s)", m.MIME)
 	}
@@ -148,7 +148,7 @@ func metadataText(m FileMetadata) string {
 		b.WriteString(", compressed with gzip")
 	}
 	if m.LinkTo != "" {
-		fmt.Fprintf(&b, "\nlink to: %s", m.LinkTo)
+		fmt.Fprintf(&b, "\nlink to: %s", oneLine(m.LinkTo))
 	}
 	if m.Files != nil && m.Folders != nil {
 		fmt.Fprintf(&b, "\ncontains: %s, %s", plural(*m.Files, "file"), plural(*m.Folders, "folder"))
@@ -162,7 +162,7 @@ func metadataText(m FileMetadata) string {
 		fmt.Fprintf(&b, "\nsize of the text: %s", byteSize(m.TextBytes))
 	}
 	if len(m.Tables) > 0 {
-		fmt.Fprintf(&b, "\ntables: %s", strings.Join(m.Tables, ", "))
+		fmt.Fprintf(&b, "\ntables: %s", oneLine(strings.Join(m.Tables, ", ")))
 	}
 	fmt.Fprintf(&b, "\nmodified: %s", m.Modified.Format(time.RFC3339))
 	return b.String()

@@ -184,7 +184,7 @@ func readBytes(f *textFile, args readFileArgs, maxChars int) (FileContent, error
 // contentText puts the facts before the content, and how to go on after it.
 func contentText(c FileContent, f *textFile, args readFileArgs) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: ", c.Path)
+	fmt.Fprintf(&b, "%s: ", oneLine(c.Path))
 	switch {
 	case c.TotalBytes == 0:
 		b.WriteString("empty file")

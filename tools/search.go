@@ -100,8 +100,11 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			}
 			err := s.file(f)
 			f.Close()
-			if err != nil {
+			if err != nil && (single || ctx.Err() != nil) {
 				return Result{}, toolError("searching "+path, err)
+			}
+			if err != nil {
+				s.exact.Skipped = append(s.exact.Skipped, fmt.Sprintf("the rest of %s after line %d: %v", path, f.number, err))
 			}
 		}
 		result := s.result()
@@ -164,6 +167,11 @@ func newMatcher(args searchFileArgs) (matcher, *Error) {
 		}
 		return matcher{exact: expression.FindIndex}, nil
 	}
+	if strings.Contains(args.Query, "\n") {
+		return matcher{}, &Error{
+			Kind: KindInvalidArguments, Message: "search_file: query has a line break, but lines are searched one by one", Fix: "give a part of one line",
+		}
+	}
 	folded := newFinder(args.Query)
 	loose := func(line []byte) []int {
 		if start, end := folded.find(line, 0); start >= 0 {
@@ -219,18 +227,20 @@ type collected struct {
 	files   []FileMatchCount
 }
 
+// file searches a file. What was found before an error counts.
 func (s *search) file(f *textFile) error {
 	s.path, s.before, s.inFile, s.looseIn = f.target.show, nil, 0, 0
 	var state lineState
+	var err error
 	for {
-		part, err := f.next()
-		if errors.Is(err, io.EOF) {
+		var part linePart
+		if part, err = f.next(); err != nil {
 			break
 		}
-		if err != nil {
-			return err
-		}
 		s.part(part, &state)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
 	s.exact.FilesSearched++
 	s.exact.LinesSearched += f.number
@@ -241,7 +251,7 @@ func (s *search) file(f *textFile) error {
 		s.loose.files = append(s.loose.files, FileMatchCount{s.path, s.looseIn})
 	}
 	s.strict.open, s.loose.open = 0, 0
-	return nil
+	return err
 }
 
 // lineState is what is known of a line whose parts are coming in.
@@ -376,7 +386,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 		}
 	}
 	if r.FilesSearched == 1 && len(files.paths) == 1 {
-		fmt.Fprintf(&b, " in %s (%s searched)", files.paths[0], plural(r.LinesSearched, "line"))
+		fmt.Fprintf(&b, " in %s (%s searched)", oneLine(files.paths[0]), plural(r.LinesSearched, "line"))
 	} else {
 		fmt.Fprintf(&b, " in %s (%s searched)", plural(len(r.Files), "file"), plural(r.FilesSearched, "file"))
 	}
@@ -389,7 +399,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	for i, m := range r.Matches {
 		prefix := ""
 		if several {
-			prefix = m.Path + ":"
+			prefix = oneLine(m.Path) + ":"
 		}
 		if args.Context > 0 && i > 0 {
 			b.WriteString("\n--")
@@ -438,14 +448,14 @@ func writeFileCounts(b *strings.Builder, r SearchResult, files globFiles) {
 	if len(r.Files) > 1 {
 		b.WriteString("\nby file:")
 		for _, f := range r.Files[:min(maxFiles, len(r.Files))] {
-			fmt.Fprintf(b, "\n%s: %d", f.Path, f.Total)
+			fmt.Fprintf(b, "\n%s: %d", oneLine(f.Path), f.Total)
 		}
 		if more := len(r.Files) - maxFiles; more > 0 {
 			fmt.Fprintf(b, "\n[%s more]", plural(more, "file"))
 		}
 	}
 	for _, why := range r.Skipped[:min(maxSkipped, len(r.Skipped))] {
-		fmt.Fprintf(b, "\nskipped %s", why)
+		fmt.Fprintf(b, "\nskipped %s", oneLine(why))
 	}
 	if more := len(r.Skipped) - maxSkipped; more > 0 {
 		fmt.Fprintf(b, "\n[%s more skipped]", plural(more, "file"))

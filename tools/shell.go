@@ -62,6 +62,7 @@ type ShellResult struct {
 	TimedOut    bool   `json:"timed_out"`
 
 	stdoutLeft, stderrLeft int64
+	stdoutType             string // a media type when stdout is no text
 }
 
 // Shell returns the tool execute_shell_command.
@@ -143,7 +144,10 @@ func shellText(r ShellResult, plan *shellPlan) string {
 		}
 		return b.String()
 	}
-	if r.StdoutBytes > 0 {
+	switch {
+	case r.stdoutType != "":
+		fmt.Fprintf(&b, "\n[the output is not text and is not shown: its type is %s, %s]", r.stdoutType, byteSize(r.StdoutBytes))
+	case r.StdoutBytes > 0:
 		b.WriteString("\n" + withoutLineEnd(r.Stdout))
 		writeLeft(&b, r.stdoutLeft)
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -171,9 +173,13 @@ func (s *shell) checkRepository(ctx context.Context, git string, env []string) *
 		if !filepath.IsAbs(place) {
 			place = filepath.Join(s.w.dir, place)
 		}
-		if _, problem := s.w.locate(place); problem != nil {
+		if _, problem := s.w.locate(place); problem != nil || s.leadsOutside(place) {
 			return refuse("the git repository is partly outside the folders that may be read", "use the file tools instead")
 		}
+	}
+	// Without this, a git that does not know settings from the environment would follow the repository's.
+	if scope, _ := s.gitOutput(ctx, git, env, "config", "--show-scope", "--get", "core.fsmonitor"); scope != "command\tfalse\n" {
+		return refuse("the installed git is too old to be run safely", "use the file tools instead, or ask the user to install git 2.31 or later")
 	}
 	keys, ok := s.gitOutput(ctx, git, env, "config", "--list", "--name-only", "-z", "--includes")
 	if !ok {
@@ -186,6 +192,54 @@ func (s *shell) checkRepository(ctx context.Context, git string, env []string) *
 		}
 	}
 	return nil
+}
+
+// leadsOutside tells whether links or alternates in a git folder lead out of the allowed roots, so that git would show what is there.
+func (s *shell) leadsOutside(dir string) bool {
+	outside := false
+	// Errors are left for git to report: it cannot read what cannot be read here.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // see above
+		case d.IsDir() && d.Name() == "hooks":
+			return fs.SkipDir // not run, nor read
+		case d.Type()&fs.ModeSymlink != 0:
+			_, problem := s.w.locate(path)
+			outside = outside || problem != nil
+		case d.Type().IsRegular() && d.Name() == "alternates":
+			outside = outside || s.alternateOutside(path)
+		}
+		if outside {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return outside
+}
+
+// alternateOutside tells whether a file names a folder of objects that is not inside the allowed roots, or has alternates itself.
+func (s *shell) alternateOutside(file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(text)) {
+		place := strings.TrimRight(line, "\r\n")
+		if place == "" || place[0] == '#' {
+			continue
+		}
+		if !filepath.IsAbs(place) {
+			place = filepath.Join(filepath.Dir(file), "..", place)
+		}
+		if _, problem := s.w.locate(place); problem != nil {
+			return true
+		}
+		if _, err := os.Lstat(filepath.Join(place, "info", "alternates")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *shell) gitOutput(ctx context.Context, git string, env []string, args ...string) (string, bool) {

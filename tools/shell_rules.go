@@ -48,7 +48,7 @@ var programRules = map[string]programRule{
 	"rg":   {rewrite: ripgrep},
 	"wc":   {needsInput: true, options: options("-c -L -l -m -w --bytes --chars --lines --max-line-length --total= --words")},
 	"head": {needsInput: true, digits: true, options: options("-c= -n= -q -v -z --bytes= --lines= --quiet --silent --verbose")},
-	"tail": {needsInput: true, digits: true, options: options("-c= -n= -q -r -v -z --bytes= --lines= --quiet --silent --verbose")},
+	"tail": {needsInput: true, digits: true, operands: notFollowed, options: options("-c= -n= -q -r -v -z --bytes= --lines= --quiet --silent --verbose")},
 	"sort": {needsInput: true, options: options(`-b -C -c -d -f -g -h -i -k= -M -m -n -R -r -s -t= -u -V -z --check? --dictionary-order
 		--field-separator= --general-numeric-sort --human-numeric-sort --ignore-case --ignore-leading-blanks --key= --merge --month-sort
 		--numeric-sort --reverse --sort= --stable --unique --version-sort --zero-terminated`)},
@@ -105,6 +105,14 @@ func patternThenPaths(c *argChecker, parsed parsedArgs) *Error {
 		return c.noInput()
 	}
 	return c.paths(files)
+}
+
+// notFollowed is tail's: it takes +5f as a place to begin and to follow the file from.
+func notFollowed(c *argChecker, parsed parsedArgs) *Error {
+	if len(parsed.operands) > 0 && strings.HasPrefix(parsed.operands[0], "+") && strings.HasSuffix(parsed.operands[0], "f") {
+		return c.refuseOption(parsed.operands[0], nil)
+	}
+	return c.paths(parsed.operands)
 }
 
 // oneInput is uniq's: its second operand is a file it writes.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/llama-agent/llama-agent/internal/hostile"
 )
 
 // outputGrace is how long output is read on after a program has ended: what it left in the background may keep its
@@ -34,8 +36,20 @@ func (s *shell) run(ctx context.Context, plan *shellPlan) (ShellResult, error) {
 	out := ShellResult{ExitCode: code, TimedOut: errors.Is(ctx.Err(), context.DeadlineExceeded)}
 	out.Stdout, out.StdoutBytes, out.stdoutLeft = stdout.text()
 	out.Stderr, out.StderrBytes, out.stderrLeft = stderr.text()
+	out.stdoutType = binaryOutput(stdout.kept)
 	out.Truncated = out.stdoutLeft > 0 || out.stderrLeft > 0
 	return out, err
+}
+
+// binaryOutput returns the type of output that would only fill a prompt with escapes; "" for text. Names that end with NUL are text.
+func binaryOutput(kept []byte) string {
+	head := kept[:min(len(kept), sniffBytes)]
+	_, invalid := hostile.OddBytes(head)
+	kind := sniff(head)
+	if kind.name == "text" || kind.name == "empty" || kind.mime == "application/octet-stream" && invalid == 0 {
+		return ""
+	}
+	return kind.mime
 }
 
 // A shellExecution is one run of a plan. It belongs to one goroutine.

@@ -24,6 +24,8 @@ var (
 	bomUTF8     = []byte{0xef, 0xbb, 0xbf}
 	bomUTF16LE  = []byte{0xff, 0xfe}
 	bomUTF16BE  = []byte{0xfe, 0xff}
+	bomUTF32LE  = []byte{0xff, 0xfe, 0, 0}
+	bomUTF32BE  = []byte{0, 0, 0xfe, 0xff}
 )
 
 // sniff classifies the head of a file. Magic numbers count only for heads that are not plainly text, because some are
@@ -36,9 +38,11 @@ func sniff(head []byte) fileKind {
 		return fileKind{name: "sqlite", mime: "application/vnd.sqlite3"}
 	case bytes.HasPrefix(head, gzipMagic):
 		return fileKind{name: "gzip", mime: "application/gzip"}
+	case bytes.HasPrefix(head, bomUTF32LE), bytes.HasPrefix(head, bomUTF32BE):
+		return fileKind{name: "binary", mime: "text/plain; charset=utf-32"}
 	case bytes.HasPrefix(head, bomUTF8):
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-8 with BOM"}
-	case bytes.HasPrefix(head, bomUTF16LE) && !bytes.HasPrefix(head, []byte{0xff, 0xfe, 0, 0}):
+	case bytes.HasPrefix(head, bomUTF16LE):
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-16le"}
 	case bytes.HasPrefix(head, bomUTF16BE):
 		return fileKind{name: "text", mime: "text/plain", encoding: "utf-16be"}

@@ -96,6 +96,9 @@ func (t target) head() ([]byte, error) {
 // so a database without a log is opened as immutable, and one with a log but without -shm is read from a private copy.
 func (t target) openDatabase(head []byte) (*database, error) {
 	const walVersionAt, wal = 19, 2
+	if problem := t.checkCompanions(); problem != nil {
+		return nil, problem
+	}
 	if len(head) <= walVersionAt || head[walVersionAt] != wal {
 		return t.connect(t.real, false, "")
 	}
@@ -116,6 +119,27 @@ func (t target) openDatabase(head []byte) (*database, error) {
 		}
 	}
 	return t.copyDatabase()
+}
+
+// checkCompanions refuses a database whose journal, log or shared memory is no plain file. SQLite opens them by their names: it
+// would wait at a FIFO for ever, and follow a link to what must not be read.
+func (t target) checkCompanions() *Error {
+	for _, suffix := range []string{"-journal", "-wal", "-shm"} {
+		info, err := os.Lstat(t.real + suffix)
+		if err != nil || info.Mode().IsRegular() {
+			continue
+		}
+		what := "a folder"
+		if !info.IsDir() {
+			what = modeName(info.Mode())
+		}
+		return &Error{
+			Kind:    KindDenied,
+			Message: fmt.Sprintf("the database %q cannot be read: %q beside it is %s, not a file", t.show, t.show+suffix, what),
+			Fix:     "use another database, or ask the user to remove it",
+		}
+	}
+	return nil
 }
 
 func (t target) connect(path string, immutable bool, copied string) (*database, error) {
@@ -208,6 +232,9 @@ func (d *database) Close() error {
 }
 
 func openFailed(t target, err error) *Error {
+	if problem, ok := errors.AsType[*Error](err); ok {
+		return problem
+	}
 	out := &Error{Kind: KindFailed, Message: fmt.Sprintf("opening database %q: %v", t.show, err)}
 	if problem, ok := errors.AsType[*readdb.Error](err); ok {
 		switch problem.Primary() {

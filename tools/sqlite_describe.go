@@ -105,11 +105,11 @@ func (d *database) describe(ctx context.Context, table string) (DatabaseInfo, er
 	for _, r := range relations {
 		if strings.EqualFold(r.name, table) {
 			t := d.describeRelation(ctx, r, true)
-			if err := d.detail(ctx, &t); err != nil {
+			if err := d.detailSoon(ctx, &t); err != nil {
 				if ctx.Err() != nil {
 					return info, ctx.Err()
 				}
-				t.Problem = err.Error()
+				t.Problem = strings.TrimPrefix(t.Problem+"; no sample rows: "+reasonOf(err), "; ")
 			}
 			info.Tables = append(info.Tables, t)
 			return info, nil
@@ -203,6 +203,13 @@ func isTextual(declared string) bool {
 		strings.Contains(upper, "STRING") || strings.Contains(upper, "ENUM")
 }
 
+// detailSoon is detail for at most a second: the rows of a view may take for ever.
+func (d *database) detailSoon(ctx context.Context, t *TableInfo) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return d.detail(ctx, t)
+}
+
 // detail adds foreign keys, indexes and sample rows.
 func (d *database) detail(ctx context.Context, t *TableInfo) error {
 	err := d.each(ctx, `SELECT "from", "table", coalesce("to", '') FROM pragma_foreign_key_list(`+quoteText(t.Name)+`)`, func(row []string) {
@@ -257,11 +264,11 @@ func sampleCell(v readdb.Value) any {
 
 func describeText(info DatabaseInfo, detailed bool) string {
 	if len(info.Tables) == 0 {
-		return info.DBPath + ": no tables"
+		return oneLine(info.DBPath) + ": no tables"
 	}
 	var b strings.Builder
 	if !detailed {
-		fmt.Fprintf(&b, "%s: %d tables and views", info.DBPath, len(info.Tables)+info.Omitted)
+		fmt.Fprintf(&b, "%s: %d tables and views", oneLine(info.DBPath), len(info.Tables)+info.Omitted)
 	}
 	for i, t := range info.Tables {
 		if i > 0 || !detailed {
@@ -277,12 +284,12 @@ func describeText(info DatabaseInfo, detailed bool) string {
 
 // writeTable puts a table in one line, and its details in one line a column.
 func writeTable(b *strings.Builder, t TableInfo, detailed bool) {
-	fmt.Fprintf(b, "%s %s", t.Kind, t.Name)
+	fmt.Fprintf(b, "%s %s", t.Kind, oneLine(t.Name))
 	if t.Rows != nil {
 		fmt.Fprintf(b, ", %s", plural(*t.Rows, "row"))
 	}
 	if t.Problem != "" {
-		fmt.Fprintf(b, " (%s)", t.Problem)
+		fmt.Fprintf(b, " (%s)", oneLine(t.Problem))
 	}
 	b.WriteString(": ")
 	for i, c := range t.Columns {
@@ -298,7 +305,7 @@ func writeTable(b *strings.Builder, t TableInfo, detailed bool) {
 		return
 	}
 	for _, index := range t.Indexes {
-		fmt.Fprintf(b, "\nindex %s", index)
+		fmt.Fprintf(b, "\nindex %s", oneLine(index))
 	}
 	if len(t.Sample) > 0 {
 		fmt.Fprintf(b, "\nfirst %s:", plural(len(t.Sample), "row"))
@@ -307,9 +314,9 @@ func writeTable(b *strings.Builder, t TableInfo, detailed bool) {
 }
 
 func writeColumn(b *strings.Builder, c ColumnInfo, detailed bool) {
-	b.WriteString(c.Name)
+	b.WriteString(oneLine(c.Name))
 	if c.Type != "" {
-		b.WriteString(" " + c.Type)
+		b.WriteString(" " + oneLine(c.Type))
 	}
 	if c.PrimaryKey > 0 {
 		b.WriteString(" primary key")
@@ -318,15 +325,15 @@ func writeColumn(b *strings.Builder, c ColumnInfo, detailed bool) {
 		b.WriteString(" not null")
 	}
 	if detailed && c.Default != "" {
-		b.WriteString(" default " + c.Default)
+		b.WriteString(" default " + oneLine(c.Default))
 	}
 	if c.References != "" {
-		b.WriteString(" references " + c.References)
+		b.WriteString(" references " + oneLine(c.References))
 	}
 	if len(c.Values) > 0 {
 		quoted := make([]string, len(c.Values))
 		for i, v := range c.Values {
-			quoted[i] = quoteText(v)
+			quoted[i] = oneLine(quoteText(v))
 		}
 		fmt.Fprintf(b, " (values: %s)", strings.Join(quoted, ", "))
 	}

@@ -179,7 +179,7 @@ func queryText(r QueryResult) string {
 	var b strings.Builder
 	switch {
 	case len(r.Rows) == 0:
-		fmt.Fprintf(&b, "0 rows (columns: %s)", strings.Join(r.Columns, ", "))
+		fmt.Fprintf(&b, "0 rows (columns: %s)", oneLine(strings.Join(r.Columns, ", ")))
 		return b.String()
 	case r.Truncated && r.TotalRows == nil:
 		fmt.Fprintf(&b, "the first %s; there are more", plural(len(r.Rows), "row"))
@@ -190,12 +190,12 @@ func queryText(r QueryResult) string {
 	}
 	if len(r.Rows) == 1 && !r.Truncated {
 		for i, name := range r.Columns {
-			fmt.Fprintf(&b, "\n%s: %s", name, cellText(r.Rows[0][i]))
+			fmt.Fprintf(&b, "\n%s: %s", oneLine(name), cellText(r.Rows[0][i]))
 		}
 		return b.String()
 	}
 	b.WriteByte('\n')
-	b.WriteString(strings.Join(r.Columns, " | "))
+	b.WriteString(oneLine(strings.Join(r.Columns, " | ")))
 	writeRows(&b, r.Rows)
 	if r.Truncated {
 		b.WriteString("\n[more rows left out; aggregate, filter, or use LIMIT and OFFSET]")

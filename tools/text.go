@@ -62,6 +62,12 @@ func isInertUnicode(s string) bool {
 	return true
 }
 
+// oneLine returns a name as it is shown in a line of its own or in a list: line ends in it become ␊ and ␍, so that a name cannot pass
+// for further lines.
+func oneLine(name string) string {
+	return strings.NewReplacer("\n", "␊", "\r", "␍").Replace(name)
+}
+
 // validText returns s with bytes that are not UTF-8 written as \xE9, and nothing else changed.
 func validText(s string) string {
 	if utf8.ValidString(s) {

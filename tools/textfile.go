@@ -3,6 +3,7 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -75,12 +76,15 @@ func decodeText(ctx context.Context, t target, f *os.File) (*textFile, *Error) {
 		out.compressed = true
 		unzipped, zerr := gzip.NewReader(buffered)
 		if zerr != nil {
-			return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("decompressing %q: %v", t.show, zerr), Fix: "the file is damaged; use another"}
+			return nil, damagedGzip(t, zerr)
 		}
 		bounded := &boundedReader{r: unzipped, left: maxDecodedBytes}
 		buffered = bufio.NewReaderSize(contextReader{ctx, bounded}, 64<<10)
 		head, err = buffered.Peek(sniffBytes)
 		kind = sniff(head)
+	}
+	if out.compressed && isDamage(err) {
+		return nil, damagedGzip(t, err)
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("reading %q: %s", t.show, plainReason(err))}
@@ -168,6 +172,9 @@ func (f *textFile) next() (linePart, error) {
 			part.text = f.buf
 			return part, nil
 		default:
+			if part.first {
+				f.number--
+			}
 			return linePart{}, f.failed(err)
 		}
 	}
@@ -230,7 +237,24 @@ func (f *textFile) failed(err error) error {
 			Fix:     "decompress it outside and use a part of it",
 		}
 	}
+	if f.compressed && isDamage(err) {
+		return damagedGzip(f.target, err)
+	}
 	return &Error{Kind: KindFailed, Message: fmt.Sprintf("reading %q: %s", f.target.show, plainReason(err))}
+}
+
+// isDamage tells the errors of a gzip file that is not as it was written.
+func isDamage(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
+}
+
+func damagedGzip(t target, err error) *Error {
+	reason := err.Error()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		reason = "it ends in the middle"
+	}
+	return &Error{Kind: KindFailed, Message: fmt.Sprintf("decompressing %q: %s", t.show, reason), Fix: "the file is damaged; use another"}
 }
 
 // wholeRunes returns b without the beginning of a character at its end.

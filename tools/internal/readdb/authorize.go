@@ -38,10 +38,13 @@ func allowed(action int32, first, second string) bool {
 	return false
 }
 
-// deniedFunctions do more than compute. They are also off by default.
+// deniedFunctions do more than compute, and are also off by default; or their time grows with the product of the sizes of their
+// arguments, and they cannot be interrupted.
 var deniedFunctions = map[string]bool{
 	"load_extension": true,
 	"fts3_tokenizer": true,
+	"json_patch":     true,
+	"jsonb_patch":    true,
 }
 
 // readingPragmas only tell something. The value says whether an argument is a name to look at; for the others an

@@ -25,8 +25,9 @@ const (
 	maxValueBytes = 64 << 20
 	// maxStatementBytes bounds a statement.
 	maxStatementBytes = 100_000
-	// progressSteps is how many steps of SQLite's virtual machine pass between looks at the context.
-	progressSteps = 1000
+	// progressSteps is how many steps of SQLite's virtual machine pass between looks at the context. A step can take as long as
+	// it takes to copy a value.
+	progressSteps = 200
 )
 
 var (
@@ -136,6 +137,9 @@ func (c *Conn) open(uri string) error {
 		return errors.Join(err, rows.Close())
 	}
 	if err := rows.Close(); err != nil {
+		return err
+	}
+	if err := c.replaceFunctions(); err != nil {
 		return err
 	}
 	if rc := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(authorize), 0); rc != sqlite3.SQLITE_OK {

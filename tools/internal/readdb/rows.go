@@ -51,14 +51,16 @@ func (c *Conn) prepare(ctx context.Context, text string, mustRead bool) (*Rows, 
 	return r, nil
 }
 
-// watch sets the connection's flag when the context ends.
+// watch makes the statement stop when the context ends.
 func (r *Rows) watch() {
-	flag := r.conn.flag
+	c, flag := r.conn, r.conn.flag
 	libc.AtomicStorePInt32(flag, 0)
 	r.stopped = make(chan struct{})
 	r.unwatch = context.AfterFunc(r.ctx, func() {
 		defer close(r.stopped)
 		libc.AtomicStorePInt32(flag, 1)
+		// Steps that take long by themselves, such as the count of all rows of a table, look for this instead of the flag.
+		sqlite3.Xsqlite3_interrupt(c.tls, c.db)
 	})
 }
 
