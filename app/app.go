@@ -73,7 +73,9 @@ func Open(ctx context.Context, o Options) (*App, error) {
 		err = a.openArtifacts(ctx)
 	}
 	if err == nil {
-		a.tools, err = Tools(o.Config, a.artifacts, nil)
+		skills := loadSkills(o.Config)
+		a.tellBrokenSkills(skills)
+		a.tools, err = toolsWith(o.Config, a.artifacts, skills, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())

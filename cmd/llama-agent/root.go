@@ -90,7 +90,7 @@ func newRoot(p *program, c *console) *cobra.Command {
 
 	for _, cmd := range []*cobra.Command{
 		newRun(s), newResume(s), newListThreads(s), newHistory(s), newCopyThread(s), newDeleteThread(s),
-		newArtifacts(s), newTools(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
+		newArtifacts(s), newTools(s), newSkills(s), newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
 		cmd.Flags().SortFlags = false
 		root.AddCommand(cmd)
