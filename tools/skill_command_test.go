@@ -219,6 +219,7 @@ func TestDashesNeedLeave(t *testing.T) {
 	r = skillRegistry(t, ws, ShellOptions{}, map[string]string{"x.yaml": commandFile("echo {a}{b}", "allow_dash: true", "type: string")})
 	callError(t, r, "x", map[string]any{"a": "-", "b": "-v"}, KindDenied)
 	require.Equal(t, "-v\n", mustCall(t, r, "x", map[string]any{"a": "-", "b": "v"}).Data.(ShellResult).Stdout)
+	require.Equal(t, "x-v\n", mustCall(t, r, "x", map[string]any{"a": "x", "b": "-v"}).Data.(ShellResult).Stdout, "behind a value, it is no option")
 }
 
 func TestPathArgumentsStayInTheWorkspace(t *testing.T) {
