@@ -79,8 +79,10 @@ func Open(ctx context.Context, o Options) (*App, error) {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
+	skills := loadSkills(o.Config)
+	a.tellBrokenSkills(skills)
 	var err error
-	if a.tools, err = Tools(o.Config, Stores{a.artifacts, a.memory}, nil); err != nil {
+	if a.tools, err = toolsWith(o.Config, Stores{a.artifacts, a.memory}, skills, nil); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.newRunner(noModel{}); err != nil {

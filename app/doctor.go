@@ -50,7 +50,7 @@ func Doctor(ctx context.Context, c *config.Config, m Machine) []Check {
 	checks := []Check{checkConfig(c)}
 	checks = append(checks, checkModel(c, m)...)
 	checks = append(checks, checkThreads(c, m), checkBackend(c, m))
-	checks = append(checks, checkTools(c))
+	checks = append(checks, checkTools(c), checkSkills(c))
 	checks = append(checks, checkStores(ctx, c, m)...)
 	return append(checks, checkWorkspace(c))
 }

@@ -18,16 +18,20 @@ import (
 	"github.com/llama-agent/llama-agent/tools"
 )
 
-// Tools makes the registry of a configuration: the built-in tools that can work and are enabled, or of these the ones
-// named in only. Tools whose store is missing can only be described.
+// Tools makes the registry of a configuration: the built-in tools and the skills that can work and are enabled, or of these
+// the ones named in only. Tools whose store is missing can only be described.
 func Tools(c *config.Config, stores Stores, only []string) (*tools.Registry, error) {
+	return toolsWith(c, stores, loadSkills(c), only)
+}
+
+func toolsWith(c *config.Config, stores Stores, skills tools.SkillSet, only []string) (*tools.Registry, error) {
 	usable := []tools.Tool{}
 	for _, t := range builtIn(c, stores) {
 		if t.off == "" {
 			usable = append(usable, t.Tool)
 		}
 	}
-	registry, err := newRegistry(c, usable)
+	registry, err := newRegistry(c, append(usable, skills.Tools...), skills.MaxTimeout())
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +52,14 @@ type Stores struct {
 	Memory    *lifecycle.Store
 }
 
-func newRegistry(c *config.Config, list []tools.Tool) (*tools.Registry, error) {
+// newRegistry makes the registry of the tools. ofSkills is the longest time limit among the skills.
+func newRegistry(c *config.Config, list []tools.Tool, ofSkills time.Duration) (*tools.Registry, error) {
 	registry, err := tools.NewRegistry(list...)
 	if err != nil {
 		return nil, err
 	}
 	// Families have time limits of their own; the general one must not cut them short.
-	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.Log.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout)
+	longest := max(c.Tools.Timeout, c.Tools.File.Timeout, c.Tools.Log.Timeout, c.Tools.SQLite.Timeout, c.Tools.Shell.Timeout, ofSkills)
 	return registry.WithLimits(tools.Limits{Timeout: longest + time.Second, MaxOutputChars: c.Tools.MaxOutputChars}), nil
 }
 
@@ -76,11 +81,15 @@ func builtIn(c *config.Config, stores Stores) []builtInTool {
 	add("", databaseTools(c))
 	add(artifactsOff(c), artifactTools(c, stores.Artifacts))
 	add(memoryOff(c), memoryTools(stores.Memory))
-	add(shellOff(c), tools.Shell(tools.ShellOptions{
+	add(shellOff(c), tools.Shell(shellOptions(c)))
+	return list
+}
+
+func shellOptions(c *config.Config) tools.ShellOptions {
+	return tools.ShellOptions{
 		Workspace: c.Workspace, AllowedRoots: c.Tools.File.AllowedRoots, AllowedCommands: c.Tools.Shell.AllowedCommands,
 		Timeout: c.Tools.Shell.Timeout, MaxOutputBytes: c.Tools.MaxOutputChars,
-	}))
-	return list
+	}
 }
 
 // shellOff says why the shell tool cannot work: it runs programs in the workspace, so that must be readable.
@@ -116,14 +125,22 @@ type ToolArgument struct {
 	Default     json.RawMessage `json:"default,omitempty"`
 }
 
-// DescribeTools lists all tools, those that are off included.
+// DescribeTools lists all tools and the skills that work, those that are off included.
 func DescribeTools(c *config.Config) ([]ToolInfo, error) {
-	enabled, err := Tools(c, Stores{}, nil)
+	return describeTools(c, loadSkills(c))
+}
+
+func describeTools(c *config.Config, skills tools.SkillSet) ([]ToolInfo, error) {
+	enabled, err := toolsWith(c, Stores{}, skills, nil)
 	if err != nil {
 		return nil, err
 	}
+	all := builtIn(c, Stores{})
+	for _, skill := range skills.Tools {
+		all = append(all, builtInTool{Tool: skill})
+	}
 	list := []ToolInfo{}
-	for _, t := range builtIn(c, Stores{}) {
+	for _, t := range all {
 		spec := t.Spec()
 		info := ToolInfo{
 			Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Arguments: []ToolArgument{},

@@ -183,7 +183,7 @@ func TestCaseIDsAsPaths(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("BC-20 owner and tool %q", id), func(t *testing.T) {
 			before := tree(t, base)
-			out, a, err := virtualizer(s, 1).Apply(t.Context(), id, id, json.RawMessage(`{}`), Result{Text: "text of " + id})
+			out, a, err := virtualizer(s, 1).Apply(t.Context(), id, id, json.RawMessage(`{}`), "", Result{Text: "text of " + id})
 			if strings.ContainsRune(id, 0) {
 				require.Error(t, err)
 				require.Equal(t, Result{Text: "text of " + id}, out)

@@ -60,7 +60,7 @@ func virtualizeOnFullDisk(dir string) error {
 	}
 	defer s.Close()
 	v := virtualizer(s, 100)
-	if _, _, err := v.Apply(ctx, "me", "look", nil, Result{Text: strings.Repeat("before\n", 100)}); err != nil {
+	if _, _, err := v.Apply(ctx, "me", "look", nil, "", Result{Text: strings.Repeat("before\n", 100)}); err != nil {
 		return err
 	}
 	signal.Ignore(syscall.SIGXFSZ)
@@ -68,7 +68,7 @@ func virtualizeOnFullDisk(dir string) error {
 		return err
 	}
 	in := Result{Text: strings.Repeat("a line of a result\n", fullDiskLimit/10), Data: map[string]any{"lines": 7}}
-	out, a, err := v.Apply(ctx, "me", "look", nil, in)
+	out, a, err := v.Apply(ctx, "me", "look", nil, "", in)
 	if a != nil || !reflect.DeepEqual(in, out) {
 		return fmt.Errorf("the result was changed, with artifact %v", a)
 	}
@@ -77,7 +77,7 @@ func virtualizeOnFullDisk(dir string) error {
 			return fmt.Errorf("the error does not say %q: %w", says, err)
 		}
 	}
-	out, a, err = v.Apply(ctx, "me", "look", nil, Result{Text: strings.Repeat("after\n", 100)})
+	out, a, err = v.Apply(ctx, "me", "look", nil, "", Result{Text: strings.Repeat("after\n", 100)})
 	if err != nil || a == nil || !strings.Contains(out.Text, a.Ref) {
 		return fmt.Errorf("a smaller result cannot be stored either: %w", err)
 	}

@@ -56,7 +56,7 @@ func TestCaseTextStaysData(t *testing.T) {
 			}
 
 			kept, s := artifactTools(t, ArtifactOptions{})
-			shown, a, err := virtualizer(s, 1).Apply(t.Context(), "me", "read_file", nil, mustCall(t, r, "read_file", map[string]any{"file_path": "note.txt"}))
+			shown, a, err := virtualizer(s, 1).Apply(t.Context(), "me", "read_file", nil, "", mustCall(t, r, "read_file", map[string]any{"file_path": "note.txt"}))
 			require.NoError(t, err)
 			require.Contains(t, shown.Text, spelling)
 			_, content, err := s.Content(t.Context(), "me", a.Ref)

@@ -184,7 +184,7 @@ func TestRecallByReference(t *testing.T) {
 	require.False(t, data.Records[0].Whole)
 
 	result := mustCallAs(t, r, "me", "recall_memory", map[string]any{"query": long.Ref})
-	virtual, artifact, err := (&Virtualizer{InlineMaxBytes: 10}).Apply(t.Context(), "me", "recall_memory", nil, result)
+	virtual, artifact, err := (&Virtualizer{InlineMaxBytes: 10}).Apply(t.Context(), "me", "recall_memory", nil, "", result)
 	require.NoError(t, err)
 	require.Nil(t, artifact, "it is not stored again")
 	require.Equal(t, result, virtual)

@@ -50,7 +50,7 @@ type shellArgs struct {
 	Command string `json:"command" jsonschema:"one command line; pipes and patterns such as folder/* are possible" arg:"minlen=1,maxlen=1000"`
 }
 
-// ShellResult is the Data of execute_shell_command, also of its time-out error.
+// ShellResult is the Data of execute_shell_command and of command skills, also of their time-out error.
 type ShellResult struct {
 	Command     string `json:"command"`
 	ExitCode    int    `json:"exit_code"` // of the last program; 128 + signal when a signal ended it
@@ -67,12 +67,8 @@ type ShellResult struct {
 
 // Shell returns the tool execute_shell_command.
 func Shell(options ShellOptions) []Tool {
-	options = options.withDefaults()
-	options.AllowedCommands = slices.DeleteFunc(slices.Clone(options.AllowedCommands), func(name string) bool {
-		_, never := neverAllowed(name)
-		return never
-	})
-	s := &shell{w: newWorkspace(options.Workspace, options.AllowedRoots), options: options}
+	s := newShell(options)
+	options = s.options
 	readOnly := true
 	for _, name := range options.AllowedCommands {
 		if _, ok := programRules[name]; !ok {
@@ -92,9 +88,26 @@ func Shell(options ShellOptions) []Tool {
 	}, s.call)}
 }
 
+// A shell checks command lines and runs those that pass. It does not change and is safe for concurrent use.
 type shell struct {
 	w       *workspace
 	options ShellOptions
+}
+
+func newShell(options ShellOptions) *shell {
+	options = options.withDefaults()
+	options.AllowedCommands = slices.DeleteFunc(slices.Clone(options.AllowedCommands), func(name string) bool {
+		_, never := neverAllowed(name)
+		return never
+	})
+	return &shell{w: newWorkspace(options.Workspace, options.AllowedRoots), options: options}
+}
+
+// withTimeout returns a shell that differs in its time limit.
+func (s *shell) withTimeout(limit time.Duration) *shell {
+	out := *s
+	out.options.Timeout = limit
+	return &out
 }
 
 func (s *shell) call(ctx context.Context, args shellArgs) (Result, error) {
@@ -102,10 +115,15 @@ func (s *shell) call(ctx context.Context, args shellArgs) (Result, error) {
 	if problem != nil {
 		return Result{}, problem
 	}
+	return s.execute(ctx, plan, args.Command)
+}
+
+// execute runs a checked plan under the shell's time limit. command is how the result names it.
+func (s *shell) execute(ctx context.Context, plan *shellPlan, command string) (Result, error) {
 	runCtx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	result, err := s.run(runCtx, plan)
-	result.Command = args.Command
+	result.Command = command
 	out := Result{Data: result, Text: shellText(result, plan)}
 	switch {
 	case ctx.Err() != nil:

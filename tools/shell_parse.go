@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -73,18 +74,33 @@ func refuse(what, fix string) *Error {
 
 // parse turns a command line into a plan, or says which part of it is not allowed. Nothing runs before all is checked.
 func (s *shell) parse(command string) (*shellPlan, *Error) {
+	file, problem := parseCommand(command)
+	if problem != nil {
+		return nil, problem
+	}
+	return s.planOf(file, nil)
+}
+
+// parseCommand reads a command line and decides nothing about it but that it is one line of shell.
+func parseCommand(command string) (*syntax.File, *Error) {
 	if i := strings.IndexFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }); i >= 0 {
 		return nil, refuse(fmt.Sprintf("the command contains a line end or another control character, at %s", excerpt([]byte(command), i)),
 			"write one line; separate commands with ; or &&")
-	}
-	if _, problem := s.w.resolve("."); problem != nil {
-		return nil, problem
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil, syntaxProblem(command, err)
 	}
-	p := &shellParser{shell: s}
+	return file, nil
+}
+
+// planOf checks a command line that was read. fill, unless it is nil, gives the word that stands for one in the file;
+// what it gives is checked as if it had been written there. The file is not changed.
+func (s *shell) planOf(file *syntax.File, fill func(*syntax.Word) (*syntax.Word, *Error)) (*shellPlan, *Error) {
+	if _, problem := s.w.resolve("."); problem != nil {
+		return nil, problem
+	}
+	p := &shellParser{shell: s, fill: fill}
 	plan := &shellPlan{}
 	for _, stmt := range file.Stmts {
 		step, problem := p.stmt(stmt)
@@ -113,6 +129,7 @@ func syntaxProblem(command string, err error) *Error {
 
 type shellParser struct {
 	shell *shell
+	fill  func(*syntax.Word) (*syntax.Word, *Error) // nil: words stand for themselves
 	count int
 }
 
@@ -217,16 +234,15 @@ func (p *shellParser) simple(call *syntax.CallExpr, redirects []*syntax.Redirect
 			return command, problem
 		}
 	}
-	for _, word := range call.Args {
-		if problem := checkWord(word); problem != nil {
-			return command, problem
-		}
+	words, problem := p.words(call.Args)
+	if problem != nil {
+		return command, problem
 	}
 	config := &expand.Config{
 		Env:      expand.ListEnviron("PWD=" + p.shell.w.dir),
 		ReadDir2: p.shell.w.readDirForGlob,
 	}
-	for field, err := range expand.FieldsSeq(config, call.Args...) {
+	for field, err := range expand.FieldsSeq(config, words...) {
 		if err != nil {
 			return command, refuse("expanding the arguments: "+plainReason(err), "use plain words")
 		}
@@ -245,10 +261,29 @@ func (p *shellParser) simple(call *syntax.CallExpr, redirects []*syntax.Redirect
 	return command, nil
 }
 
+// words returns the words to expand, filled and checked.
+func (p *shellParser) words(args []*syntax.Word) ([]*syntax.Word, *Error) {
+	words := make([]*syntax.Word, len(args))
+	for i, word := range args {
+		if p.fill != nil {
+			filled, problem := p.fill(word)
+			if problem != nil {
+				return nil, problem
+			}
+			word = filled
+		}
+		if problem := checkWord(word); problem != nil {
+			return nil, problem
+		}
+		words[i] = word
+	}
+	return words, nil
+}
+
 // checkWord refuses every expansion except globs.
 func checkWord(word *syntax.Word) *Error {
-	braces := *word // SplitBraces replaces the parts
-	if syntax.SplitBraces(&braces) {
+	braces := *word // SplitBraces replaces the parts, also those of {a}, which means nothing
+	if syntax.SplitBraces(&braces) && slices.ContainsFunc(braces.Parts, isBraceExpansion) {
 		return refuse("brace expansion {a,b} is not allowed", "write the words out, or put them between single quotes")
 	}
 	for i, part := range word.Parts {
@@ -275,6 +310,11 @@ func checkWord(word *syntax.Word) *Error {
 		}
 	}
 	return nil
+}
+
+func isBraceExpansion(part syntax.WordPart) bool {
+	_, ok := part.(*syntax.BraceExp)
+	return ok
 }
 
 func refuseExpansion(part syntax.WordPart) *Error {

@@ -53,7 +53,7 @@ func TestOnlyTheWholeCommandIsAllowedOrRefused(t *testing.T) {
 		"ls || id", "id || ls", "ls && ls && id", "! ls", "ls |& cat", "if ls; then ls; fi", "while ls; do ls; done", "for i in a; do ls; done", "case a in a) ls;; esac",
 		"f() { ls; }", "f() { ls; }; f", "time ls", "coproc ls", "[[ -f a ]]", "((1))", "export A=1", "local a", "declare a", "let a=1",
 		"cat <<E\nid\nE", "cat <<< id", "echo $HOME", "echo ${HOME}", `echo "$HOME"`, `echo "$(id)"`, "echo $((1+1))", "echo $'a'", `echo $"a"`, "echo ~", "echo ~root/x",
-		"echo {a,b}", "echo {1..9}", "$(echo id)", "`echo id`", "$SHELL", "eval id", "exec id", "command id", "builtin id", "source a", ". a", "env id", "xargs id",
+		"echo {a,b}", "echo {1..9}", "echo {{a,b}}", "echo {a}{b,c}", "echo {{a,b}", "echo x{a..c}y{z}", `echo {a,"b"}`, "$(echo id)", "`echo id`", "$SHELL", "eval id", "exec id", "command id", "builtin id", "source a", ". a", "env id", "xargs id",
 		"ls\x00id", "ls \x1b[2J", "'ls' | 'sh'", `"id"`, `i\d`, "l's'; id", "echo @(a|b)", "echo !(a)", "ls 3>&1", "ls >&2 2>&-", "ls 2>&1 >pwned", "echo 'unfinished", "ls |", "&& ls", "ls;; ls", ")",
 		"-", "--", "''", "echo a > /dev/tcp/x/1",
 	} {
@@ -81,6 +81,8 @@ func TestOnlyTheWholeCommandIsAllowedOrRefused(t *testing.T) {
 		`echo no*thing`:               "no*thing\n",
 		`l's'`:                        "a\nmy dir\n",
 		`echo a # a comment`:          "a\n",
+		`echo {a} {} @{0} \{a\} a{`:   "{a} {} @{0} {a} a{\n",
+		`echo {~,{a}`:                 "{~,{a}\n",
 		`echo "a"'b'c`:                "abc\n",
 		"echo\ta":                     "a\n",
 		`echo 漢字 "é"`:                 "漢字 é\n",
