@@ -18,7 +18,7 @@ func (w *work) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data := templates.PlannerData{Task: w.task.Goal}
+	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
 	if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}

@@ -60,10 +60,11 @@ type FileData struct {
 	Detail     string // what is known of its content, over several lines; may be empty
 }
 
-// PlannerData asks for a plan, or with Missing for the rest of one.
+// PlannerData asks for a plan, or with Missing for the rest of one. Known tells that the task is a later turn of a conversation.
 type PlannerData struct {
 	Task    string
 	Missing []string
+	Known   bool
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
