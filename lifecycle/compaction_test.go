@@ -102,6 +102,13 @@ func TestPlanCompaction(t *testing.T) {
 				Compact: []int{1}, TokensBefore: 7100, TokensAfter: 800, BytesBefore: 28400, BytesAfter: 3200, Gain: 6300,
 			},
 		},
+		"a trigger beyond the budget": {
+			stored: []lifecycle.Stored{record(1000, unsent), record(1000, unsent), record(1000, unsent)},
+			change: func(l *lifecycle.CompactionLimits) { l.BudgetTokens = 2000 },
+			want: lifecycle.Compaction{
+				Compact: []int{0}, TokensBefore: 3000, TokensAfter: 2100, BytesBefore: 12000, BytesAfter: 8400, Gain: 900,
+			},
+		},
 		"no records": {want: lifecycle.Compaction{Skipped: lifecycle.BelowTrigger}},
 	} {
 		l := limits

@@ -52,9 +52,6 @@ func newContent(raw []byte) (content, error) {
 
 // decode returns the content whose body is stored. The reason says why it is not what was put; it is empty when it is.
 func decode(coding string, body []byte, size int64, sum []byte) (raw []byte, reason string) {
-	if size < 0 || size > maxBytes {
-		return nil, "it has another size"
-	}
 	switch coding {
 	case codingPlain:
 		raw = body

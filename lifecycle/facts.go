@@ -8,7 +8,7 @@ import (
 
 // countFacts counts the different facts in text, at most limit; see [Importance]. It takes time proportional to the text.
 func countFacts(text string, limit int) int {
-	f := facts{seen: map[string]bool{}, limit: limit, begins: true}
+	f := facts{seen: map[string]bool{}, begins: true}
 	for len(text) > 0 && len(f.seen) < limit {
 		r, size := utf8.DecodeRuneInString(text)
 		if quoted, rest, ok := cutQuoted(text); ok {
@@ -32,7 +32,6 @@ func countFacts(text string, limit int) int {
 // facts collects facts from left to right.
 type facts struct {
 	seen   map[string]bool
-	limit  int
 	begins bool // a token that comes now begins a sentence
 }
 

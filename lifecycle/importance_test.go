@@ -125,3 +125,14 @@ func TestImportanceIsBounded(t *testing.T) {
 		require.Equal(r, got, lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindTurn, Text: text + "\n "}), "white space at the end")
 	})
 }
+
+func FuzzImportance(f *testing.F) {
+	for _, seed := range []string{"My dog is called Bruno.", "会议在2026年3月5日“北京饭店”？", "„a“ «b» ``", "C:\\x ../y a@b.c", "\xff\u201c\xc3", "ի՞նչ;"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindTurn, Text: text})
+		require.Greater(t, got, 0.3)
+		require.LessOrEqual(t, got, 1.0)
+	})
+}

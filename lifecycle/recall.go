@@ -38,8 +38,8 @@ type RecallLimits struct {
 //	importance × recency × (floor + (1 − floor) × relevance ÷ highest relevance)
 //
 // where recency is 1 ÷ (1 + 0.1 × ln(1 + age)), and floor is 0.1 for a candidate of importance 0.6 or more: what a user stated is
-// found even without a word in common. For others floor is 0; they need a relevance. Of equal ones the younger is better, then the
-// later. One that does not fit what is left of the tokens is left out whole, and the next best is tried.
+// found even without a word in common. For others floor is 0; they need a relevance. Of equal ones the later is better.
+// One that does not fit what is left of the tokens is left out whole, and the next best is tried.
 func Recall(candidates []Candidate, limits RecallLimits) []int {
 	highest := 0.0
 	for _, c := range candidates {
@@ -53,11 +53,7 @@ func Recall(candidates []Candidate, limits RecallLimits) []int {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(
-			cmp.Compare(scores[b], scores[a]),
-			cmp.Compare(candidates[a].Age, candidates[b].Age),
-			cmp.Compare(b, a),
-		)
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(b, a))
 	})
 	var taken []int
 	left := limits.Tokens

@@ -152,3 +152,17 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkPut(b *testing.B) {
+	s := open(b)
+	var text strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&text, "2026-03-17T10:%02d:%02d.%03d INFO request id=%x took %d ms\n", i/60%60, i%60, i%1000, i*7919, i%500)
+	}
+	b.SetBytes(int64(text.Len()))
+	n := 0
+	for b.Loop() {
+		n++
+		put(b, s, "me", fmt.Sprint(n), fmt.Sprint(text.String(), n))
+	}
+}

@@ -182,8 +182,11 @@ func recallTool(m *memory) Tool {
 // comes back as it was written.
 func memoryReference(written string) (ref string, explicit bool) {
 	const around = " \t\r\n\"'`<>()[]{}.,;:"
-	if i := strings.Index(strings.ToLower(written), lifecycle.Scheme); i >= 0 {
-		rest := written[min(i+len(lifecycle.Scheme), len(written)):]
+	for i := range len(written) - len(lifecycle.Scheme) + 1 {
+		if !strings.EqualFold(written[i:i+len(lifecycle.Scheme)], lifecycle.Scheme) {
+			continue
+		}
+		rest := written[i+len(lifecycle.Scheme):]
 		end := strings.IndexFunc(rest, func(r rune) bool {
 			return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 		})

@@ -169,7 +169,7 @@ func TestRecallByReference(t *testing.T) {
 	id := strings.TrimPrefix(a.Ref, "memory://")
 	for _, written := range []string{
 		a.Ref, id, strings.ToUpper(a.Ref), " " + a.Ref + "\n", `"` + a.Ref + `"`, "<" + a.Ref + ">", "`" + a.Ref + "`.", "[" + a.Ref + "]:", "(" + id + ").",
-		"please read " + a.Ref + ", whole", "Memory://" + id,
+		"please read " + a.Ref + ", whole", "İİ " + a.Ref, "Memory://" + id,
 	} {
 		require.Equal(t, want, recallAs(t, r, "me", written), written)
 	}
@@ -227,4 +227,19 @@ func TestMemoriesThatCannotBeRead(t *testing.T) {
 	require.Contains(t, recallAs(t, r, "me", "cat"), "cat: Mimi", "it is whole again")
 	require.NoError(t, s.Close())
 	require.ErrorContains(t, recallError(t, r, "me", "dog"), "recalling: ")
+}
+
+func FuzzMemoryReference(f *testing.F) {
+	for _, seed := range []string{"memory://k3v9x2abqwe7t", "[K3V9X2ABQWE7T].", "İMEMORY://", "see memory://k3v9x2abqwe7t!", "\xffmemory://\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, written string) {
+		ref, explicit := memoryReference(written)
+		if parsed, ok := lifecycle.ParseRef(ref); ok {
+			require.True(t, parsed == ref || explicit && ref == written)
+		} else {
+			require.True(t, ref == "" && !explicit || ref == written && explicit)
+		}
+		require.Equal(t, strings.ReplaceAll(string([]rune(written)), " ", ""), strings.ReplaceAll(hanApart(written), " ", ""), "only spaces are added")
+	})
 }
