@@ -106,7 +106,7 @@ func TestPlanCompaction(t *testing.T) {
 			stored: []lifecycle.Stored{record(1000, unsent), record(1000, unsent), record(1000, unsent)},
 			change: func(l *lifecycle.CompactionLimits) { l.BudgetTokens = 2000 },
 			want: lifecycle.Compaction{
-				Compact: []int{0}, TokensBefore: 3000, TokensAfter: 2100, BytesBefore: 12000, BytesAfter: 8400, Gain: 900,
+				Compact: []int{0, 1}, TokensBefore: 3000, TokensAfter: 1200, BytesBefore: 12000, BytesAfter: 4800, Gain: 1800,
 			},
 		},
 		"no records": {want: lifecycle.Compaction{Skipped: lifecycle.BelowTrigger}},
