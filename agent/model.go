@@ -127,7 +127,7 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 	if w.lifecycle != nil {
 		w.trunk.fitting.Sent = len(w.trunk.entries)
 	}
-	w.usage = w.usage.plus(reply.Usage)
+	w.usage = w.usage.Plus(reply.Usage)
 	w.emit(ctx, ModelReplied{Node: w.node, Usage: reply.Usage, Replayed: replayed})
 	w.checkPromptSize(ctx, messages, reply.Usage)
 	return reply, nil
