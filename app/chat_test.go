@@ -264,6 +264,65 @@ func TestAnInterruptedTurnIsClosedAndCanGoOn(t *testing.T) {
 	require.ErrorIs(t, err, ErrNothingToResume)
 }
 
+// scripted gives replies in order; at an empty one it waits until it is cancelled. It sees no more to do than was planned.
+type scripted struct {
+	answers
+	replies []string
+	blocked chan struct{}
+}
+
+func (m *scripted) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, option := range options {
+		option(&o)
+	}
+	schema, _ := o.Metadata["json_schema"].(json.RawMessage)
+	text := m.replies[0]
+	switch {
+	case text == "":
+		m.replies = m.replies[1:]
+		close(m.blocked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case strings.Contains(string(schema), `"decision"`):
+		text = `{"decision":"done","missing":[],"reason":"the reason"}`
+	case strings.Contains(string(schema), `"tool"`) && !strings.Contains(string(schema), `"steps"`):
+		text = `{"tool":"none"}`
+	default:
+		m.replies = m.replies[1:]
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: text, StopReason: "stop"}}}, nil
+}
+
+func TestWhatIsNotRepeatedIsNotCountedAgain(t *testing.T) {
+	t.Parallel()
+	c := configure(t)
+	write(t, filepath.Join(c.Workspace, "a.txt"), "one\n")
+	m := &scripted{blocked: make(chan struct{}), replies: []string{
+		`{"steps":[{"do":"count","tool":"count_lines"}]}`, `{"path":"missing.txt"}`, "", "The answer.",
+	}}
+	chat := openChat(t, c, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-m.blocked; cancel() }() // after a call that did not work
+	counted, replayed := 0, 0
+	count := func(e Event) {
+		if e, ok := e.(ModelReplied); ok {
+			counted++
+			if e.Replayed {
+				replayed++
+			}
+		}
+	}
+	report, err := chat.Run(ctx, ChatTask{Goal: "hello"}, count)
+	require.NoError(t, err)
+	require.Equal(t, StatusInterrupted, report.Status)
+	resumed, err := chat.Run(t.Context(), ChatTask{Thread: report.ThreadID}, count)
+	require.NoError(t, err)
+	require.Equal(t, StatusDone, resumed.Status)
+	require.Positive(t, replayed, "the arguments were chosen before the stop")
+	require.Equal(t, []any{"model calls", counted - replayed}, enter(t, chat, "/stats").Table.Rows[0][:2])
+}
+
 func TestResumePrefersTheTurnOfTheConversation(t *testing.T) {
 	t.Parallel()
 	c := configure(t)
@@ -356,7 +415,7 @@ func TestRemember(t *testing.T) {
 
 func TestAnotherModel(t *testing.T) {
 	t.Parallel()
-	c := configure(t, "engine.model_path=first.gguf")
+	c := configure(t, "engine.model_path=first.gguf", "memory.artifact_virtualization=true", "memory.lifecycle_context=true")
 	models := map[string]*answers{"first.gguf": {}, "second.gguf": {}}
 	loads := 0
 	o := ChatOptions{Options: Options{Config: c, OpenModel: func(_ context.Context, c *config.Config, _ *slog.Logger, _ func(float32)) (Model, error) {
@@ -367,7 +426,7 @@ func TestAnotherModel(t *testing.T) {
 		if path == "bad" {
 			return nil, errors.New("bad path")
 		}
-		return configureIn(t, c.Workspace, "engine.model_path="+path), nil
+		return configureIn(t, c.Workspace, "engine.model_path="+path, "memory.artifact_virtualization=true", "memory.lifecycle_context=true"), nil
 	}
 	chat := openChatWith(t, o)
 	require.Contains(t, enter(t, chat, "/model").Lines[0], "first.gguf (loaded with the next question)")
