@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -322,7 +321,5 @@ func (c *Chat) chosen(ctx context.Context, id string) (found string, task bool, 
 // Usage counts what model calls cost.
 type Usage = agent.Usage
 
-// rate is tokens per second, rounded; 0 when that is not known.
-func rate(tokens int, ms int64) int64 {
-	return int64(tokens) * 1000 / cmp.Or(ms, 1<<62)
-}
+// rate is tokens per second, in a time above 0.
+func rate(tokens int, ms int64) int64 { return int64(tokens) * 1000 / ms }

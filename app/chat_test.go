@@ -467,12 +467,12 @@ func TestStats(t *testing.T) {
 	ask(t, chat, "two")
 	out := enter(t, chat, "/stats")
 	require.Equal(t, [][]any{
-		{"model calls", 4, 2}, {"tokens sent", 400, 200}, {"  cached", 120, 60}, {"  evaluated", 280, 140},
-		{"tokens written", 40, 20}, {"  sampled", 24, 12}, {"  forced", 16, 8},
+		{"model calls", 4, 2}, {"tokens sent", 400, 200}, {"tokens cached", 120, 60}, {"tokens evaluated", 280, 140},
+		{"tokens written", 40, 20}, {"tokens sampled", 24, 12}, {"tokens forced", 16, 8},
 	}, out.Table.Rows)
 	text := strings.Join(out.Lines, "\n")
 	require.Contains(t, text, "m.gguf (loaded)")
-	require.Contains(t, text, "2 turns; 2 in this session")
+	require.Contains(t, text, "the next turn is 3; turns of this session: 2")
 	require.Contains(t, text, "700 tokens/s read, 200 tokens/s written")
 	require.Contains(t, text, "R1 (large results outside the prompt): off, R2 (lifecycle context): off")
 	// A turn of another session counts for the conversation only, and a task that has ended costs nothing to look at.
@@ -480,8 +480,8 @@ func TestStats(t *testing.T) {
 	last := enter(t, again, "/threads").Table.Rows[0][0].(string)
 	ask(t, again, "/resume "+last)
 	text = strings.Join(enter(t, again, "/stats").Lines, "\n")
-	require.Contains(t, text, "2 turns; 0 in this session")
-	require.Contains(t, text, "speed: 0 tokens/s read")
+	require.Contains(t, text, "the next turn is 3; turns of this session: 0")
+	require.Contains(t, text, "speed: not known")
 }
 
 // counting reports what calls cost.

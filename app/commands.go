@@ -352,20 +352,24 @@ func (c *Chat) stats(ctx context.Context) (Output, error) {
 	}{
 		{"model calls", func(u Usage) int { return u.ModelCalls }},
 		{"tokens sent", func(u Usage) int { return u.PromptTokens }},
-		{"  cached", func(u Usage) int { return u.CachedTokens }},
-		{"  evaluated", func(u Usage) int { return u.EvaluatedTokens }},
+		{"tokens cached", func(u Usage) int { return u.CachedTokens }},
+		{"tokens evaluated", func(u Usage) int { return u.EvaluatedTokens }},
 		{"tokens written", func(u Usage) int { return u.CompletionTokens }},
-		{"  sampled", func(u Usage) int { return u.CompletionTokens - u.ForcedTokens }},
-		{"  forced", func(u Usage) int { return u.ForcedTokens }},
+		{"tokens sampled", func(u Usage) int { return u.CompletionTokens - u.ForcedTokens }},
+		{"tokens forced", func(u Usage) int { return u.ForcedTokens }},
 	} {
 		t.Rows = append(t.Rows, []any{row.name, row.of(c.session), row.of(c.last)})
 	}
 	m := c.Config().Memory
+	speed := "not known"
+	if c.session.PrefillMS > 0 && c.session.DecodeMS > 0 {
+		speed = fmt.Sprintf("%d tokens/s read, %d tokens/s written",
+			rate(c.session.EvaluatedTokens, c.session.PrefillMS), rate(c.session.CompletionTokens, c.session.DecodeMS))
+	}
 	return Output{Table: t, Lines: []string{
 		"model: " + model,
-		fmt.Sprintf("conversation: %s, %d turns; %d in this session", cmp.Or(id, "not begun"), next-1, c.turns),
-		fmt.Sprintf("speed: %d tokens/s read, %d tokens/s written; at most %d tokens in the KV cache",
-			rate(c.session.EvaluatedTokens, c.session.PrefillMS), rate(c.session.CompletionTokens, c.session.DecodeMS), c.session.PeakKVTokens),
+		fmt.Sprintf("conversation: %s, the next turn is %d; turns of this session: %d", cmp.Or(id, "not begun"), next, c.turns),
+		fmt.Sprintf("speed: %s; the largest call took %d tokens of the KV cache", speed, c.session.PeakKVTokens),
 		fmt.Sprintf("memory of the process: at most %d MB", peakRSS()/1_000_000),
 		fmt.Sprintf("R1 (large results outside the prompt): %s, R2 (lifecycle context): %s", onOff(m.ArtifactVirtualization), onOff(m.LifecycleContext)),
 	}}, nil
