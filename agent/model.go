@@ -130,7 +130,7 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 	if w.lifecycle != nil {
 		w.trunk.fitting.Sent = len(w.trunk.entries)
 	}
-	w.usage = w.usage.plus(reply.Usage)
+	w.usage = w.usage.Plus(reply.Usage)
 	w.emit(ctx, ModelReplied{
 		Node: w.node, Usage: reply.Usage, QueueMS: reply.QueueMS, Finish: reply.Finish, Messages: len(messages),
 		Tools: len(w.offered.Names()), Replayed: replayed,

@@ -18,7 +18,7 @@ var (
 	transcriptChannel = graph.Append[Entry]("transcript")
 	notesChannel      = graph.Append[string]("notes")
 	countersChannel   = graph.Value[counters]("counters")
-	usageChannel      = graph.Reduced("usage", Usage.plus)
+	usageChannel      = graph.Reduced("usage", Usage.Plus)
 	fittingChannel    = graph.Value[fitting]("fitting")
 	answerChannel     = graph.Value[string]("answer")
 	failureChannel    = graph.Value[*Failure]("failure")

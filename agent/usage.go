@@ -17,8 +17,8 @@ type Usage struct {
 	TTFTMS           int64 `json:"ttft_ms"` // time to first token, of the task's first call
 }
 
-// plus adds u and other; other is the later one.
-func (u Usage) plus(other Usage) Usage {
+// Plus adds u and other; other is the later one.
+func (u Usage) Plus(other Usage) Usage {
 	if u.ModelCalls == 0 {
 		u.TTFTMS = other.TTFTMS
 	}

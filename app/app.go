@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // App is an agent with its stores and tools, and its model once [App.LoadModel] has been called. It is safe for concurrent
-// use, except that LoadModel, the first Run or Resume, and Close must not run beside other methods.
+// use, except that LoadModel, the first Run, Continue or Resume do not run beside each other, nor Close beside anything.
 type App struct {
 	options   Options
 	tools     *tools.Registry
@@ -56,8 +56,10 @@ type App struct {
 	conversations *conversation.Store // nil when there is none and none is to be made
 	telemetry     *telemetry.Recorder // nil when nothing is recorded
 	contextSize   int                 // of the model in tokens, 0 when it is not known
+	skills        tools.SkillSet
 	closers       []func() error
-	runner        *agent.Runner
+	runner        *agent.Runner // does tasks
+	lists         *agent.Runner // looks at tasks, also while the model is loaded
 	loaded        bool
 	loading       time.Duration // that the model took
 
@@ -82,15 +84,16 @@ func Open(ctx context.Context, o Options) (*App, error) {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
-	skills := loadSkills(o.Config)
-	a.tellBrokenSkills(skills)
+	a.skills = loadSkills(o.Config)
+	a.tellBrokenSkills(a.skills)
 	var err error
-	if a.tools, err = toolsWith(o.Config, Stores{a.artifacts, a.memory}, skills, nil); err != nil {
+	if a.tools, err = toolsWith(o.Config, Stores{a.artifacts, a.memory}, a.skills, nil); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.newRunner(noModel{}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.lists = a.runner
 	return a, nil
 }
 

@@ -209,9 +209,28 @@ func (a *App) chooseConversation(ctx context.Context, t TurnTask) (string, error
 	}
 	c, err := a.conversations.Create(ctx, t.Conversation)
 	if errors.Is(err, conversation.ErrExists) {
-		return "", fmt.Errorf("the conversation %s exists already; leave --new out to continue it, or choose another ID", t.Conversation)
+		return "", conversationExists(t.Conversation)
 	}
 	return c.ID, err
+}
+
+func conversationExists(id string) error {
+	return fmt.Errorf("the conversation %s exists already; leave --new out to continue it, or choose another ID", id)
+}
+
+// InUseError says that a conversation can't have another turn while one is running.
+type InUseError struct {
+	Conversation string
+	Turn         int // the number of the one that is running
+}
+
+// What is the message without advice.
+func (e *InUseError) What() string {
+	return fmt.Sprintf("the conversation %s is in use: its turn %d is still running", e.Conversation, e.Turn)
+}
+
+func (e *InUseError) Error() string {
+	return e.What() + "; wait for it, or begin another with --new"
 }
 
 // freeConversation refuses a conversation that a living process uses, and notes when a process ended during a turn.
@@ -228,7 +247,7 @@ func (a *App) freeConversation(ctx context.Context, id string) error {
 
 func (a *App) conversationError(ctx context.Context, id string, err error) error {
 	if running, ok := errors.AsType[*conversation.RunningError](err); ok {
-		return fmt.Errorf("the conversation %s is in use: its turn %d is still running; wait for it, or begin another with --new", id, running.Turn.Number)
+		return &InUseError{Conversation: id, Turn: running.Turn.Number}
 	}
 	if errors.Is(err, conversation.ErrUnknown) {
 		return a.unknownConversation(ctx, id)

@@ -14,7 +14,7 @@ import (
 // History returns the stored steps of a task, the newest first. Steps that cannot be read are in it, with the problem.
 func (a *App) History(ctx context.Context, thread string) ([]Boundary, error) {
 	var list []Boundary
-	for b, err := range a.runner.History(ctx, thread) {
+	for b, err := range a.lists.History(ctx, thread) {
 		if errors.Is(err, graph.ErrUnknownThread) {
 			return nil, a.unknownThread(ctx, thread)
 		}
@@ -35,7 +35,7 @@ func (a *App) Checkpoint(ctx context.Context, thread, id string) (Boundary, erro
 	if err != nil {
 		return Boundary{}, err
 	}
-	for b, err := range a.runner.History(ctx, thread) {
+	for b, err := range a.lists.History(ctx, thread) {
 		if err != nil {
 			return b, err
 		}

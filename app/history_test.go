@@ -121,6 +121,7 @@ func TestDamagedTask(t *testing.T) {
 	require.NoError(t, err)
 	a.saver = damagedSaver{a.saver, steps[0].ID, steps[1].ID}
 	require.NoError(t, a.newRunner(m))
+	a.lists = a.runner
 
 	damaged, err := a.History(t.Context(), "t-1")
 	require.NoError(t, err)

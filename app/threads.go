@@ -13,12 +13,12 @@ import (
 
 // Threads lists the tasks, the last changed first. A limit of 0 lists all.
 func (a *App) Threads(ctx context.Context, limit int) ([]ThreadInfo, error) {
-	return a.runner.Threads(ctx, limit)
+	return a.lists.Threads(ctx, limit)
 }
 
 // Thread describes one task.
 func (a *App) Thread(ctx context.Context, id string) (ThreadInfo, error) {
-	threads, err := a.runner.Threads(ctx, 0)
+	threads, err := a.lists.Threads(ctx, 0)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
@@ -32,7 +32,7 @@ var errNoTask = fmt.Errorf("%w: no task was run in this workspace", ErrNothingTo
 
 // Last returns the last changed task. The error is [ErrNothingToResume] when there is none.
 func (a *App) Last(ctx context.Context) (ThreadInfo, error) {
-	threads, err := a.runner.Threads(ctx, 1)
+	threads, err := a.lists.Threads(ctx, 1)
 	if err == nil && len(threads) == 0 {
 		err = errNoTask
 	}
@@ -45,7 +45,7 @@ func (a *App) Last(ctx context.Context) (ThreadInfo, error) {
 // LastResumable returns the last changed task that was interrupted, or with failed also one that failed. The error is
 // [ErrNothingToResume], with the reason, when there is none.
 func (a *App) LastResumable(ctx context.Context, failed bool) (ThreadInfo, error) {
-	threads, err := a.runner.Threads(ctx, 0)
+	threads, err := a.lists.Threads(ctx, 0)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
@@ -80,7 +80,7 @@ func (a *App) Prune(ctx context.Context, keep int) (Pruned, error) {
 	if !ok {
 		return p, errors.New("the store of tasks cannot remove checkpoints")
 	}
-	threads, err := a.runner.Threads(ctx, 0)
+	threads, err := a.lists.Threads(ctx, 0)
 	if err != nil {
 		return p, err
 	}
@@ -164,7 +164,7 @@ func (a *App) Copy(ctx context.Context, from, to string) error {
 
 // unknownThread explains that a task does not exist, with the nearest that does.
 func (a *App) unknownThread(ctx context.Context, id string) error {
-	threads, err := a.runner.Threads(ctx, 0)
+	threads, err := a.lists.Threads(ctx, 0)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type console struct {
 	color                    bool   // control sequences for looks are welcome on a terminal
 	width                    int    // columns
 	transient                string // the status line that the next output overwrites, empty when there is none
+	prompted                 bool   // the cursor stands behind a prompt
 
 	json, quiet, verbose bool
 }
@@ -80,6 +81,31 @@ func (c *console) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed
+}
+
+// prompt asks for input, on stderr. Output that comes before it is answered begins on a line of its own.
+func (c *console) prompt(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+	c.prompted = true
+	_, _ = io.WriteString(c.stderr, app.Inert(text))
+}
+
+// answered says that the user has ended the line of a prompt.
+func (c *console) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prompted = false
+}
+
+// clearScreen empties a terminal. Without one it does nothing.
+func (c *console) clearScreen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.errTerminal && c.color {
+		_, _ = io.WriteString(c.stderr, "\x1b[H\x1b[2J")
+	}
 }
 
 // finish ends the output. A reader that has gone (as with "| head") has what it wants, and is no error.
@@ -136,8 +162,12 @@ func (c *console) status(format string, args ...any) {
 	_, _ = io.WriteString(c.stderr, "\r\x1b[K"+text)
 }
 
-// clear removes a status line. The caller holds mu.
+// clear removes a status line, and leaves that of a prompt. The caller holds mu.
 func (c *console) clear() {
+	if c.prompted {
+		c.prompted = false
+		_, _ = io.WriteString(c.stderr, "\n")
+	}
 	if c.transient != "" {
 		c.transient = ""
 		_, _ = io.WriteString(c.stderr, "\r\x1b[K")
@@ -147,6 +177,14 @@ func (c *console) clear() {
 // columns is the width that lines of stdout are cut to, 0 for no limit: what goes to a file or a pipe stays whole.
 func (c *console) columns() int {
 	if c.outTerminal {
+		return c.width
+	}
+	return 0
+}
+
+// errColumns is the same for stderr.
+func (c *console) errColumns() int {
+	if c.errTerminal {
 		return c.width
 	}
 	return 0

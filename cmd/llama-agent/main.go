@@ -5,12 +5,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/llama-agent/llama-agent/app"
@@ -36,9 +33,10 @@ type program struct {
 // execute runs a command and returns the exit code. All errors are printed here and nowhere else.
 func execute(p *program) int {
 	c := newConsole(p.stdout, p.stderr, config.Color(p.environ))
-	ctx, stop := untilSignal(c)
+	interrupts := &interruption{}
+	ctx, stop := untilSignal(c, interrupts)
 	defer stop()
-	root := newRoot(p, c)
+	root := newRoot(p, c, interrupts)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := c.finish(); err == nil {
 		err = flushErr
@@ -48,46 +46,6 @@ func execute(p *program) int {
 		c.line("31", "%s", message)
 	}
 	return code
-}
-
-// patience is how long stopping may take before the user is told how to end the program at once.
-const patience = time.Second
-
-// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels. A second one ends the process at
-// once: what is stored is stored, and the operating system takes back the rest.
-func untilSignal(c *console) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A reader that goes away is to be an error of writing, not the end of a task that is under way. Ignoring the signal
-	// would do too, but programs that are started would inherit that.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-done:
-			return
-		}
-		slow := time.After(patience)
-		for {
-			select {
-			case <-slow:
-				c.say("stopping; Ctrl-C again ends the program at once")
-			case <-signals:
-				c.say("ended at once")
-				os.Exit(exitInterrupted)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel()
-	}
 }
 
 // explain returns what to tell the user about an error, a line for each problem, or "".

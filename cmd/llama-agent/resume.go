@@ -82,14 +82,20 @@ func (s *session) confirm(ctx context.Context, reason string) bool {
 	answer := make(chan string, 1)
 	go func() { // ends with the process when nobody answers: reading a terminal cannot be cancelled
 		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
+		answer <- line
 	}()
 	select {
 	case a := <-answer:
-		return a == "y" || a == "yes"
+		return isYes(a)
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// isYes reads the answer to a question that is no by default.
+func isYes(answer string) bool {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // completeThread completes the ID of a thread for the shell.

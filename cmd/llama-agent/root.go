@@ -17,7 +17,8 @@ import (
 // loaded.
 type session struct {
 	*program
-	console *console
+	console    *console
+	interrupts *interruption
 
 	configPath, workspace string
 	set                   []string
@@ -42,8 +43,8 @@ const rootHelp = `llama-agent does tasks with a language model on this machine.
 
 Start with "llama-agent doctor", which checks the model, memory and stores.`
 
-func newRoot(p *program, c *console) *cobra.Command {
-	s := &session{program: p, console: c}
+func newRoot(p *program, c *console, i *interruption) *cobra.Command {
+	s := &session{program: p, console: c, interrupts: i}
 	root := &cobra.Command{
 		Use:   "llama-agent",
 		Short: "Does tasks with a language model on this machine",
@@ -89,7 +90,7 @@ func newRoot(p *program, c *console) *cobra.Command {
 	flags.BoolVar(&c.verbose, "verbose", false, "print more about what happens")
 
 	for _, cmd := range []*cobra.Command{
-		newRun(s), newResume(s), newContinue(s), newListConversations(s), newListThreads(s), newHistory(s),
+		newRun(s), newResume(s), newContinue(s), newChat(s), newListConversations(s), newListThreads(s), newHistory(s),
 		newCopyThread(s), newDeleteThread(s), newDeleteConversation(s), newArtifacts(s), newMemory(s), newTools(s), newSkills(s),
 		newModels(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {

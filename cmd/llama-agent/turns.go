@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/llama-agent/llama-agent/app"
 )
@@ -11,20 +13,31 @@ func (s *session) printTurns(c app.Conversation, turns []app.Turn) error {
 	if s.console.json {
 		return s.console.printJSON(map[string]any{"conversation_id": c.ID, "title": c.Title, "turns": turns})
 	}
+	s.console.print(turnsText(turns, s.now()))
+	return nil
+}
+
+// turnsText shows turns as paragraphs.
+func turnsText(turns []app.Turn, now time.Time) string {
+	var b strings.Builder
 	for i, t := range turns {
 		if i > 0 {
-			s.console.print("\n")
+			b.WriteString("\n")
 		}
-		s.console.printf("%d. %s, %s ago, thread %s\n", t.Number, t.Status, formatAge(t.Started, s.now()), t.Thread)
-		s.console.print(quote(t.Goal))
+		age := formatAge(t.Started, now)
+		if age != "now" {
+			age += " ago"
+		}
+		fmt.Fprintf(&b, "%d. %s, %s, thread %s\n", t.Number, t.Status, age, t.Thread)
+		b.WriteString(quote(t.Goal))
 		if answer := strings.TrimSpace(t.Answer); answer != "" {
-			s.console.print(answer + "\n")
+			b.WriteString(answer + "\n")
 		}
 		if t.Error != "" {
-			s.console.printf("(%s)\n", oneLine(t.Error))
+			fmt.Fprintf(&b, "(%s)\n", oneLine(t.Error))
 		}
 	}
-	return nil
+	return b.String()
 }
 
 // quote marks each line of what the user said.
