@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,7 +65,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 	if len(o.Text) >= l.MinCompactionBytes {
 		o.Summary = summaryOf(o.Text, o.Result, o.Error, w.about(call.Step), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
-			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.thread + "/" + w.node + "/" + key, Name: call.name(),
+			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),
 			Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindEvidence, Failed: o.Error != nil}),
 		})
@@ -81,6 +83,17 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.summary()))
 	}
 	return problem
+}
+
+// recordKey names the record of an outcome. The content is part of it: an equal call of a later step, or of a branch of the task that
+// was taken up again at an earlier checkpoint, has another result, which must not take the place of the first one.
+func (w *work) recordKey(effect string, o *outcome) string {
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(o.Text), o.Result} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	return fmt.Sprintf("%s/%s/%s/%x", w.thread, w.node, effect, sum.Sum(nil)[:16])
 }
 
 // about is what the results of a step are needed for.
