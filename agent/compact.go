@@ -61,12 +61,13 @@ func (w *work) storedResults() (stored []lifecycle.Stored, at []int) {
 func (w *work) compactionLimits(ctx context.Context) lifecycle.CompactionLimits {
 	l := w.lifecycle
 	budget := l.BudgetTokens - l.ReservedTokens
-	for _, t := range w.task.Background.History {
+	left := w.trunk.fitting
+	for _, t := range w.trunk.history[min(left.Turns, len(w.trunk.history)):] {
 		budget -= t.Tokens
 	}
 	if counter, ok := w.model.(tokenCounter); ok {
 		bare := w.trunk
-		bare.entries, bare.fitting = nil, fitting{}
+		bare.entries, bare.fitting = nil, fitting{Turns: left.Turns, Unquoted: left.Unquoted}
 		if fixed, err := counter.CountTokens(ctx, bare.messages("x")); err == nil {
 			budget = min(budget, counter.ContextSize()-fixed-l.ReservedTokens)
 		}

@@ -74,13 +74,15 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"tool": call.Tool, "bytes": len(o.Text), "error": err.Error()}})
 			problem = fmt.Sprintf("A result of %s stays in the task's state: %v.", call.Tool, err)
 		}
-		o.Record = r.Ref
+		if o.Record = r.Ref; o.Record != "" {
+			o.Summary += "\n" + templates.Render(templates.Shortened, templates.ShortenedData{Bytes: len(o.Text), Ref: o.Record})
+		}
 	}
 	whole := *call
 	whole.Text, whole.Error, whole.Summary, whole.Record = o.Text, o.Error, o.Summary, o.Record
 	o.Tokens = w.count(ctx, resultText(&whole, whole.Text))
 	if whole.Record != "" {
-		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.summary()))
+		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.Summary))
 	}
 	return problem
 }
@@ -190,11 +192,6 @@ func countTokens(ctx context.Context, model llms.Model, messages []llms.MessageC
 		}
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
-}
-
-// summary is what the model sees of a call in place of its whole result.
-func (c *Call) summary() string {
-	return c.Summary + "\n" + templates.Render(templates.Shortened, templates.ShortenedData{Bytes: len(c.Text), Ref: c.Record})
 }
 
 // name says in a line what a call was about.

@@ -30,7 +30,7 @@ const (
 	alsoShown = 0.5
 	// alsoShownChars is the most that such a turn may take.
 	alsoShownChars = 400
-	// searchedRecords bounds how many records are weighed.
+	// searchedRecords bounds how many records are weighed: the newest, and those that fit best.
 	searchedRecords = 2000
 )
 
@@ -89,7 +89,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, left int) ([]Recalled, error) {
 	l := r.flow.lifecycle
 	kinds := []lifecycle.Kind{lifecycle.KindTurn, lifecycle.KindEvidence}
-	all, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: kinds, Limit: searchedRecords})
+	all, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: kinds, Limit: searchedRecords, Newest: true})
 	if err != nil {
 		return nil, fmt.Errorf("listing what can be recalled: %w", err)
 	}
@@ -98,8 +98,15 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 		return nil, fmt.Errorf("looking for what to recall: %w", err)
 	}
 	relevance := make(map[string]float64, len(hits))
+	listed := make(map[string]bool, len(all))
+	for _, record := range all {
+		listed[record.Ref] = true
+	}
 	for _, h := range hits {
 		relevance[h.Ref] = h.Score
+		if !listed[h.Ref] { // it is older than what is listed
+			all = append(all, h.Record)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b lifecycle.Record) int { return int(a.Order - b.Order) })
 	firstShown, last := int64(turns[left].Number), int64(turns[len(turns)-1].Number)

@@ -128,10 +128,10 @@ func (t trunk) messages(instruction string) []llms.MessageContent {
 		m.addApart(llms.ChatMessageTypeAI, e.plan)
 	}
 	m.addApart(llms.ChatMessageTypeSystem, t.workspace)
-	for _, turn := range t.history {
+	for _, turn := range t.history[min(t.fitting.Turns, len(t.history)):] {
 		turn.write(&m)
 	}
-	if t.recalled != "" {
+	if t.recalled != "" && !t.fitting.Unquoted {
 		m.add(llms.ChatMessageTypeHuman, t.recalled)
 	}
 	m.add(llms.ChatMessageTypeHuman, t.task)
