@@ -234,8 +234,13 @@ func summaryOf(text string, result json.RawMessage, failed *CallError, about str
 		add(clip(first, left/4))
 		add("[…]")
 	}
+	line := pieces[0].Line
 	for _, p := range pieces {
+		if p.Line > line+1 {
+			add("[…]")
+		}
 		add(strings.TrimSpace(p.Text))
+		line = p.Line
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

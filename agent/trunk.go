@@ -109,7 +109,10 @@ func systemText(specs []tools.Spec) string {
 }
 
 func workspaceText(facts Facts) string {
-	data := templates.WorkspaceData{FilesLeftOut: facts.FilesLeftOut, Remembered: facts.Remembered}
+	data := templates.WorkspaceData{FilesLeftOut: facts.FilesLeftOut}
+	for _, memory := range facts.Remembered { // of any text, that must not look like a part of the prompt
+		data.Remembered = append(data.Remembered, oneLine(memory))
+	}
 	for _, path := range facts.Attached {
 		data.Attached = append(data.Attached, oneLine(path))
 	}
