@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/lifecycle"
 )
@@ -109,7 +110,11 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 		}
 	}
 	slices.SortStableFunc(all, func(a, b lifecycle.Record) int { return int(a.Order - b.Order) })
-	firstShown, last := int64(turns[left].Number), int64(turns[len(turns)-1].Number)
+	last := int64(turns[len(turns)-1].Number)
+	firstShown := last + 1 // when not even the newest turn fits
+	if left < len(turns) {
+		firstShown = int64(turns[left].Number)
+	}
 	var older, newer []lifecycle.Record
 	var candidates []lifecycle.Candidate
 	best := 0.0
@@ -143,7 +148,7 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 
 // quoted is a record as a prompt quotes it.
 func quoted(record lifecycle.Record) Recalled {
-	q := Recalled{Turn: int(record.Order), Text: record.Summary}
+	q := Recalled{Turn: int(record.Order), Text: strings.ToValidUTF8(record.Summary, "\uFFFD")}
 	if record.Kind == lifecycle.KindEvidence {
 		q.Tool, q.Ref = record.Name, record.Ref
 	}

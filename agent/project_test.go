@@ -204,6 +204,16 @@ func TestALaterCorrectionStandsBehindWhatIsRecalled(t *testing.T) {
 	require.NotContains(t, recalledTurns(b), 3, "a long turn is not quoted twice")
 }
 
+// When not even the newest turn fits the budget, all can be recalled.
+func TestATurnLargerThanTheBudgetCanBeRecalled(t *testing.T) {
+	t.Parallel()
+	r, turns := recalling(t, nil, "Rain again?", "The harbour has 14 cranes.")
+	turns[1].Tokens = 20_000
+	b, _ := r.runner.Project(t.Context(), "c", "How many cranes has the harbour?", turns)
+	require.Empty(t, b.History)
+	require.Equal(t, []int{2}, recalledTurns(b))
+}
+
 func TestEvidenceOfOldTurnsIsRecalled(t *testing.T) {
 	t.Parallel()
 	r, turns := recalling(t, nil, "Who owes us?", "Rain again?", "Lunch.")

@@ -180,7 +180,6 @@ func TestStorageGrowsWithWhatIsNew(t *testing.T) {
 		}
 		report := r.run("Read them.")
 		require.Equal(t, agent.StatusDone, report.Status, "%v", report.Error)
-		t.Logf("%d steps: %d bytes of checkpoints", steps, report.CheckpointBytes)
 		require.Less(t, report.CheckpointBytes, int64(steps)*12_000, "checkpoints hold descriptions and summaries")
 		require.NoError(t, saver.Close())
 		require.NoError(t, records.Close())
