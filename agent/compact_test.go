@@ -321,3 +321,19 @@ func TestResultsOfEqualCallsAreKeptApart(t *testing.T) {
 	require.Equal(t, []string{"first", "second", "third"}, wholeIn(last.flat(false), "first", "second", "third"))
 	requirePrefixes(t, r.model.questions())
 }
+
+// What the state holds of a result decides nothing: with and without a lifecycle context a plan is trusted alike.
+func TestAPlanIsTrustedWhateverTheCheckpointsHold(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string][]string{"a": {askPlan, askAnswer}, "lost": {askPlan, askChoice, askReview, askAnswer}} {
+		for _, l := range []*agent.Lifecycle{nil, tight(openRecords(t))} {
+			r := counted(t, l, func(c *agent.Config) { c.TrustPlan = true })
+			r.model.always = map[string]reply{
+				askPlan: plan("read|look|" + name), askAnswer: answer("read"), askReview: review("failed"), askChoice: choose("none"),
+			}
+			r.texts["a"] = scroll("a", 500)
+			r.run("Goal.")
+			require.Equal(t, ends, r.model.kinds(), "%s, %v", name, l != nil)
+		}
+	}
+}

@@ -111,6 +111,7 @@ func (w *work) about(step int) string {
 // stripped returns what the state holds of a call: of one whose whole is in the store the summary.
 func (l *Lifecycle) stripped(c Call) Call {
 	if l != nil && l.CompactsCheckpoints && c.Record != "" {
+		c.Whole = whole(c.Result)
 		c.Text, c.Result = "", nil
 	}
 	return c

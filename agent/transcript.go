@@ -30,6 +30,7 @@ type Call struct {
 	// In checkpoints Text and Result may then be missing.
 	Summary string `json:"summary,omitempty"`
 	Record  string `json:"record,omitempty"`
+	Whole   bool   `json:"whole,omitempty"` // Result is missing, and said that it is all there is
 	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
 	Artifact string `json:"artifact,omitempty"`
 
