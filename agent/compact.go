@@ -30,6 +30,8 @@ func (w *work) compact(ctx context.Context) {
 			first = min(first, at[i])
 		}
 		w.shortenReviews(first)
+		// What stands behind the first change must be read again anyway.
+		w.trunk.fitting.Sent = min(w.trunk.fitting.Sent, first)
 		w.emit(ctx, ContextEvent{Name: EventContextCompacted, Data: data})
 	case plan.Skipped != lifecycle.BelowTrigger:
 		data["reason"] = plan.Skipped

@@ -192,6 +192,35 @@ func TestResultsThatWereReadAreCompactedOnlyWhenItPays(t *testing.T) {
 	requirePrefixes(t, r.model.questions()[:3])
 }
 
+// Behind a change everything is read again, so that a further result costs nothing there.
+func TestWhatStandsBehindACompactionIsNotRead(t *testing.T) {
+	t.Parallel()
+	l := tight(openRecords(t))
+	l.HotRecords, l.TriggerTokens, l.BudgetTokens, l.SummaryChars = 2, 270, 300, 80
+	r := counted(t, l, nil, plan("read|look", "read|look", "read|look|c", "read|look|d"), args(`{"at":"a"}`), args(`{"at":"b"}`), review("done"), answer("read"))
+	for name, n := range map[string]int{"a": 100, "b": 100, "c": 100, "d": 25} {
+		r.texts[name] = scroll(name, n)
+	}
+	r.run("Goal.")
+	compacted := []int{}
+	for _, e := range eventsOf[agent.ContextEvent](r.events) {
+		if e.Name == agent.EventContextCompacted {
+			compacted = append(compacted, e.Data["records"].(int))
+		}
+	}
+	require.Equal(t, []int{1, 1}, compacted, "the first because the budget is exceeded, the second because it is free then: %v", r.events)
+	require.Equal(t, []string{"c", "d"}, wholeIn(r.asked(askReview).flat(false), "a", "b", "c", "d"))
+}
+
+// Nothing is compacted after the answer: there is no prompt any more.
+func TestNothingIsCompactedAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	r, _, _ := unsent(t, tight(openRecords(t)), nil, 100, 100)
+	last := slices.IndexFunc(r.events, func(e agent.Event) bool { n, ok := e.(agent.NodeStarted); return ok && n.Node == "finalizer" })
+	require.Empty(t, contextEvents(r.events[last:]))
+	require.NotEmpty(t, contextEvents(r.events[:last]))
+}
+
 // Three results that no prompt showed are compacted for nothing, and pay for a summary of the one before that was read.
 func TestGainPaysForWhatWasRead(t *testing.T) {
 	t.Parallel()
