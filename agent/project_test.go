@@ -199,7 +199,7 @@ func TestALaterCorrectionStandsBehindWhatIsRecalled(t *testing.T) {
 	b, _ = r.runner.Project(t.Context(), "c", "Which deploy port has Heron?", turns)
 	require.NotContains(t, recalledTurns(b), 3, "what has nothing to do with it is not quoted twice")
 
-	r, turns = recalling(t, nil, "The deploy port of Heron is 8472.", "Rain again.", "The deploy port of Heron is 9031. "+strings.Repeat("And so on. ", 60))
+	r, turns = recalling(t, nil, "The deploy port of Heron is 8472.", "Rain again.", "The deploy port of Heron is 9031. "+strings.Repeat("x", 420))
 	b, _ = r.runner.Project(t.Context(), "c", "Which deploy port has Heron?", turns)
 	require.NotContains(t, recalledTurns(b), 3, "a long turn is not quoted twice")
 }
@@ -259,6 +259,8 @@ func TestRecallInALongConversation(t *testing.T) {
 	require.Contains(t, recalledTurns(b), 2101)
 	b, _ = r.runner.Project(t.Context(), "c", "master", turns)
 	require.Contains(t, recalledTurns(b), 3)
+	b, _ = r.runner.Project(t.Context(), "c", "zzz", turns)
+	require.Equal(t, []int{2102, 2103, 2104}, recalledTurns(b), "of what has no word in common the newest")
 }
 
 func TestRememberingAgainChangesNothing(t *testing.T) {
