@@ -198,3 +198,32 @@ func TestStorageGrowsWithWhatIsNew(t *testing.T) {
 	}
 	require.Less(t, stored[40]-stored[20], 5*(stored[20]-stored[10])/2, "twice the steps take about twice the room: %v", stored)
 }
+
+// The summary of a stored result still names it, so that the model can look into it.
+func TestSummariesNameStoredResults(t *testing.T) {
+	t.Parallel()
+	for _, goal := range []string{"Where is the key?", "Is line 200 of any interest?", "Goal.", "漢字"} {
+		store := openArtifacts(t)
+		r := counted(t, tight(openRecords(t)), archived(t, store), plan("read|look|a", "read|look|b"), review("done"), answer("read"))
+		r.texts["a"], r.texts["b"] = book(), book()+"and more\n"
+		report := r.run(goal)
+		prompt := r.asked(askReview).flat(false)
+		require.Contains(t, prompt, "[shortened: ")
+		require.Contains(t, prompt, report.Calls[0].ArtifactID, "%s:\n%s", goal, prompt)
+	}
+}
+
+// Records that were removed behind the task's back.
+func TestReportWithoutRecords(t *testing.T) {
+	t.Parallel()
+	store := openRecords(t)
+	r, report, _ := unsent(t, tight(store), nil, 100, 100)
+	_, err := store.Remove(t.Context(), thread)
+	require.NoError(t, err)
+	again, err := r.runner.Resume(t.Context(), thread, agent.ResumeOptions{})
+	require.NoError(t, err)
+	require.Equal(t, report.Answer, again.Answer)
+	require.Len(t, again.Notes, 2)
+	require.Regexp(t, `^reading the result of look: there is no record "memory://\w+"`, again.Notes[0])
+	require.Equal(t, "null", mustJSON(again.Calls[0].Result))
+}
