@@ -41,6 +41,10 @@ type (
 	ModelReplied struct {
 		Node     string
 		Usage    Usage
+		QueueMS  int64  // before the model began
+		Finish   string // why the reply ended, as the model says it
+		Messages int    // of the prompt
+		Tools    int    // offered in it
 		Replayed bool
 	}
 	// AnswerStarted tells that the answer follows in AnswerDelta events. What an earlier attempt told is void.

@@ -114,7 +114,7 @@ func (w *work) stateOfRepeat(call Call) StepState {
 
 // chooseTool asks which tool makes the next call of the step.
 func (w *work) chooseTool(ctx context.Context, step Step, last Call) (string, error) {
-	form, err := choiceForm(worthOffering(w.offered.Specs(), w.stored()), w.limits)
+	form, err := choiceForm(worthOffering(w.offered.Specs(), w.outside()), w.limits)
 	if err != nil {
 		return "", err
 	}
@@ -215,6 +215,7 @@ type outcome struct {
 	Artifact string          `json:"artifact,omitempty"`
 	Record   string          `json:"record,omitempty"` // the reference of the whole, which Text and Result may then lack
 	Summary  string          `json:"summary,omitempty"`
+	Guide    bool            `json:"guide,omitempty"`
 	Problem  string          `json:"problem,omitempty"` // why a large result was not stored
 
 	Tokens        int   `json:"tokens,omitempty"`
@@ -243,10 +244,15 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 			return outcome{}, ctx.Err()
 		}
 		took := w.clock().Sub(begun).Milliseconds()
-		result, artifact, problem := w.virtualize(ctx, call, result)
-		fresh = newOutcome(result, err, took)
-		fresh.Artifact = artifact
-		fresh.Problem = strings.TrimSpace(problem + " " + w.keep(ctx, call, &fresh, key))
+		if _, guide := result.Data.(tools.SkillGuide); guide {
+			fresh = newOutcome(result, err, took)
+			fresh.Guide = true // instructions are of use only as a whole
+		} else {
+			result, artifact, problem := w.virtualize(ctx, call, result)
+			fresh = newOutcome(result, err, took)
+			fresh.Artifact = artifact
+			fresh.Problem = strings.TrimSpace(problem + " " + w.keep(ctx, call, &fresh, key))
+		}
 		o := fresh
 		if w.lifecycle != nil && w.lifecycle.CompactsCheckpoints && o.Record != "" {
 			o.Text, o.Result = "", nil
@@ -259,7 +265,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 	switch {
 	case err == nil:
 		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
-		call.Artifact, call.Record, call.Summary = done.Artifact, done.Record, done.Summary
+		call.Artifact, call.Record, call.Summary, call.Guide = done.Artifact, done.Record, done.Summary, done.Guide
 		call.Tokens, call.SummaryTokens = done.Tokens, done.SummaryTokens
 		if err := w.restore(ctx, Owner(ctx), call); err != nil {
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
@@ -312,6 +318,16 @@ func Owner(ctx context.Context) string {
 	}
 	info, _ := graph.Running(ctx)
 	return info.Thread
+}
+
+// outside is what the task's prompts only mention.
+func (w *work) outside() outside {
+	b := w.task.Background
+	out := outside{stored: w.stored(), records: b.LeftOut > 0 || len(w.trunk.fitting.Summaries) > 0}
+	for _, t := range b.History {
+		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
+	}
+	return out
 }
 
 // stored are the references of stored results that the model has seen, oldest first.

@@ -23,7 +23,7 @@ func (f *flow) compile(options graph.Options) (*graph.Graph, error) {
 	b.Node(finalizerNode, f.nodeFunc(finalizerNode, StatusReflecting, (*work).writeAnswer))
 	b.Branch(graph.Start, to(routeEntry), plannerNode, executorNode, reflectorNode, finalizerNode)
 	b.Branch(plannerNode, to(routePlan), executorNode, finalizerNode)
-	b.Branch(executorNode, to(f.routeStep), executorNode, reflectorNode, finalizerNode)
+	b.Branch(executorNode, to(f.routeStep), executorNode, plannerNode, reflectorNode, finalizerNode)
 	b.Branch(reflectorNode, to(routeReview), plannerNode, finalizerNode)
 	b.Edge(finalizerNode, graph.End)
 	return b.Compile(options)
@@ -55,6 +55,9 @@ func (f *flow) routeStep(s graph.State) string {
 		return finalizerNode
 	}
 	plan := planChannel.Get(s)
+	if entries := transcriptChannel.Get(s); len(entries) > 0 && isGuide(entries[len(entries)-1]) && countersChannel.Get(s).iterations() < f.limits.MaxIterations {
+		return plannerNode // what was planned before its instructions were known
+	}
 	if !lastRunFailed(plan) {
 		if _, more := nextStep(plan); more {
 			return executorNode

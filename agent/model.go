@@ -29,6 +29,9 @@ type modelReply struct {
 	Text  string `json:"text"`
 	Cut   bool   `json:"cut,omitempty"` // it ended at the cap
 	Usage Usage  `json:"usage"`
+
+	Finish  string `json:"finish,omitempty"`
+	QueueMS int64  `json:"queue_ms,omitempty"`
 }
 
 // CutError says that a reply ended at its cap and did so again with twice the cap. It is used for nothing.
@@ -128,7 +131,10 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 		w.trunk.fitting.Sent = len(w.trunk.entries)
 	}
 	w.usage = w.usage.plus(reply.Usage)
-	w.emit(ctx, ModelReplied{Node: w.node, Usage: reply.Usage, Replayed: replayed})
+	w.emit(ctx, ModelReplied{
+		Node: w.node, Usage: reply.Usage, QueueMS: reply.QueueMS, Finish: reply.Finish, Messages: len(messages),
+		Tools: len(w.offered.Names()), Replayed: replayed,
+	})
 	w.checkPromptSize(ctx, messages, reply.Usage)
 	return reply, nil
 }
@@ -154,10 +160,11 @@ func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r 
 	if err != nil {
 		return modelReply{}, &modelError{fmt.Errorf("asking the model: %w", err)}
 	}
-	reply := modelReply{Usage: usageOf(response)}
+	reply := modelReply{Usage: usageOf(response), QueueMS: engine.UsageOf(response).Queue.Milliseconds()}
 	if len(response.Choices) > 0 && response.Choices[0] != nil {
 		reply.Text = strings.ToValidUTF8(response.Choices[0].Content, "\uFFFD")
-		reply.Cut = wasCut(response.Choices[0].StopReason)
+		reply.Finish = clip(response.Choices[0].StopReason, 40)
+		reply.Cut = wasCut(reply.Finish)
 	}
 	if stream != nil {
 		stream.end(reply.Text)

@@ -47,6 +47,20 @@ type plannedStep struct {
 	Do   string `json:"do"`
 }
 
+// MarshalJSON writes a step in the order in which it is asked for: the tool comes after the file, which narrows it, and without a file
+// after what is to be done.
+func (p plannedStep) MarshalJSON() ([]byte, error) {
+	if p.file() == "" {
+		return []byte(compactJSON(struct {
+			File string `json:"file"`
+			Do   string `json:"do"`
+			Tool string `json:"tool"`
+		}{p.File, p.Do, p.Tool})), nil
+	}
+	type inOrder plannedStep
+	return []byte(compactJSON(inOrder(p))), nil
+}
+
 // NoFile is the file of a planned step that is about none in particular.
 const NoFile = "none"
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/llama-agent/llama-agent/templates"
@@ -14,12 +15,17 @@ type plannedSteps struct {
 // makePlan asks for the first plan, or after a review for the steps that find what is missing.
 func (w *work) makePlan(ctx context.Context) error {
 	w.counters.Iterations++
-	form, err := planForm(w.offered.Specs(), w.task.Facts, w.stored(), w.limits)
+	if err := w.readGuide(ctx); err != nil {
+		return err
+	}
+	form, err := planForm(w.offered.Specs(), w.task.Facts, w.outside(), w.limits)
 	if err != nil {
 		return err
 	}
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
-	if review, ok := w.lastReview(); ok {
+	if guide := w.freshGuide(); guide != "" {
+		data.Guide = guide
+	} else if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}
 	plan, err := askFor[plannedSteps](ctx, w, request{
@@ -35,6 +41,35 @@ func (w *work) makePlan(ctx context.Context) error {
 		w.fail(KindNoProgress, "the new plan only repeats finished steps"+w.stillMissing())
 	}
 	return nil
+}
+
+// readGuide reads the skill that the user chose for the task, before the first plan. One that cannot be read is told to the model as
+// any failed call.
+func (w *work) readGuide(ctx context.Context) error {
+	if w.task.Skill == "" || len(w.calls()) > 0 {
+		return nil
+	}
+	call := Call{Iteration: w.counters.Iterations, Tool: w.task.Skill, Arguments: json.RawMessage("{}")}
+	replayed, err := w.runTool(ctx, &call)
+	if err != nil {
+		return err
+	}
+	w.record(ctx, call, replayed)
+	return nil
+}
+
+// freshGuide is the skill whose instructions came last, and are not planned for yet.
+func (w *work) freshGuide() string {
+	entries := w.trunk.entries
+	if n := len(entries); n > 0 && isGuide(entries[n-1]) {
+		return entries[n-1].Call.Tool
+	}
+	return ""
+}
+
+// isGuide reports whether an entry holds the instructions of a skill.
+func isGuide(e Entry) bool {
+	return e.Call != nil && e.Call.Guide && e.Call.Error == nil && !e.Call.Skipped
 }
 
 // lastReview returns the review that the current plan follows from.

@@ -14,6 +14,7 @@ import (
 type Background struct {
 	History  []Turn     `json:"history,omitempty"`  // the newest turns
 	Recalled []Recalled `json:"recalled,omitempty"` // what of the turns before it may need
+	LeftOut  int        `json:"left_out,omitempty"` // turns that are not shown
 }
 
 // HistoryLimits say how much of a conversation its next turn sees when there is no [Lifecycle].
@@ -61,7 +62,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 		b.History = turns[lifecycle.Window(tokens, lifecycle.WindowLimits{Hot: l.HotTurns, Activation: l.ActivationTokens, Budget: budget}):]
 	}
 	left := len(turns) - len(b.History)
-	if left == 0 {
+	if b.LeftOut = left; left == 0 {
 		return b, nil
 	}
 	shown := 0

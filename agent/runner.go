@@ -149,6 +149,7 @@ type Task struct {
 	Facts Facts
 	// Tools narrows the tools offered to these names. Nil offers all.
 	Tools  []string
+	Skill  string // tool whose instructions the model reads before it plans; empty: none
 	Thread string // ID of the new thread; default: made from the time
 	Labels map[string]string
 	// Owner is whom what the task stores belongs to: its conversation; default: its thread. Turn is its number there, from 1, and
@@ -189,6 +190,11 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 		}
 		offered = narrowed
 	}
+	if task.Skill != "" {
+		if _, err := r.config.Tools.Only(task.Skill); err != nil {
+			return nil, fmt.Errorf("choosing the skill of the task: %w", err)
+		}
+	}
 	thread := task.Thread
 	if thread == "" {
 		thread = r.NewThread()
@@ -205,7 +211,7 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 	maps.Copy(labels, task.Labels)
 	in := graph.Update{
 		taskChannel.Set(assignment{
-			Goal: goal, Workspace: r.config.Workspace, Facts: task.Facts, Owner: task.Owner, Turn: task.Turn,
+			Goal: goal, Skill: task.Skill, Workspace: r.config.Workspace, Facts: task.Facts, Owner: task.Owner, Turn: task.Turn,
 			Background: task.Background, Tools: offered.Names(), Settings: r.config.Settings, Started: r.config.Clock(),
 		}),
 		statusChannel.Set(StatusPlanning),

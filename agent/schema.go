@@ -74,7 +74,7 @@ func boundedList(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.S
 // planForm asks for 1 to limits.MaxPlanSteps steps. Each names its file first, then a tool that fits that file, then what to
 // do: small models choose well in that order, and a tool for the wrong kind of file cannot be planned. A file or tool that is
 // not offered is accepted in a reply: the step becomes a failed call, and the model chooses again with the names before it.
-func planForm(specs []tools.Spec, facts Facts, stored []string, limits Limits) (*form, error) {
+func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*form, error) {
 	plan := func(step *jsonschema.Schema) *jsonschema.Schema {
 		return object(property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
 	}
@@ -84,7 +84,11 @@ func planForm(specs []tools.Spec, facts Facts, stored []string, limits Limits) (
 	name := func() *jsonschema.Schema { return boundedText(1, limits.MaxTextRunes) }
 	longest := limits.MaxTextRunes // what is offered is accepted
 	var asked []*jsonschema.Schema
-	for _, g := range subjectGroups(specs, facts, stored) {
+	for _, g := range subjectGroups(specs, facts, out) {
+		if slices.Equal(g.files, []string{NoFile}) { // what is to be done tells the tool, where a file tells it otherwise
+			asked = append(asked, object(property{"file", oneOf(NoFile)}, property{"do", boundedText(1, limits.MaxTextRunes)}, property{"tool", oneOf(g.tools...)}))
+			continue
+		}
 		asked = append(asked, step(oneOf(g.files...), oneOf(g.tools...)))
 		for _, file := range g.files {
 			longest = max(longest, utf8.RuneCountInString(file))
@@ -104,9 +108,15 @@ func planForm(specs []tools.Spec, facts Facts, stored []string, limits Limits) (
 // subjectGroup is the files of one kind with the tools that fit them.
 type subjectGroup struct{ files, tools []string }
 
+// outside is what a prompt only mentions.
+type outside struct {
+	stored  []string // references of stored results
+	records bool     // there are turns or results that are not shown whole
+}
+
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.
-func subjectGroups(specs []tools.Spec, facts Facts, stored []string) []subjectGroup {
-	files := map[tools.Subject][]string{tools.SubjectArtifact: stored}
+func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGroup {
+	files := map[tools.Subject][]string{tools.SubjectArtifact: beyond.stored}
 	folders := map[string]bool{}
 	for _, f := range facts.Files {
 		subject := tools.SubjectOf(f.Kind)
@@ -138,7 +148,11 @@ func subjectGroups(specs []tools.Spec, facts Facts, stored []string) []subjectGr
 			out = append(out, subjectGroup{files[subject], fitting})
 		}
 	}
-	return append(out, subjectGroup{[]string{NoFile}, append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)})
+	none := append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)
+	if beyond.records {
+		none = append(none, toolsThat(specs, func(s tools.Spec) bool { return only(s, tools.SubjectMemory) })...)
+	}
+	return append(out, subjectGroup{[]string{NoFile}, none})
 }
 
 // parent is the folder of a path with a slash at its end; empty at the top.
@@ -168,14 +182,19 @@ func takes(s tools.Spec, subject tools.Subject) bool {
 	return s.Takes == nil || slices.Contains(s.Takes, subject)
 }
 
-func isAboutFiles(s tools.Spec) bool {
-	return s.Path != "" && !slices.Equal(s.Takes, []tools.Subject{tools.SubjectArtifact}) || s.Takes == nil
+// only reports whether a tool is for nothing but one subject.
+func only(s tools.Spec, subject tools.Subject) bool {
+	return len(s.Takes) == 1 && s.Takes[0] == subject
 }
 
-// worthOffering are the tools that a call can be made with: those about stored results only once there are some.
-func worthOffering(specs []tools.Spec, stored []string) []string {
+func isAboutFiles(s tools.Spec) bool {
+	return s.Path != "" && !only(s, tools.SubjectArtifact) || s.Takes == nil
+}
+
+// worthOffering are the tools that a call can be made with: those about stored results and records only once there are some.
+func worthOffering(specs []tools.Spec, beyond outside) []string {
 	return toolsThat(specs, func(s tools.Spec) bool {
-		return len(stored) > 0 || !slices.Equal(s.Takes, []tools.Subject{tools.SubjectArtifact})
+		return (len(beyond.stored) > 0 || !only(s, tools.SubjectArtifact)) && (beyond.records || !only(s, tools.SubjectMemory))
 	})
 }
 

@@ -53,9 +53,13 @@ func offers(t *testing.T, f *form) []offer {
 	}
 	var out []offer
 	for _, raw := range alternatives {
-		require.Regexp(t, `^\{"type":"object","properties":\{"file":\{[^}]*\},"tool":\{[^}]*\},"do":`, string(raw), "in this order")
 		var s step
 		require.NoError(t, json.Unmarshal(raw, &s))
+		order := `^\{"type":"object","properties":\{"file":\{[^}]*\},"tool":\{[^}]*\},"do":`
+		if slices.Equal(s.Properties.File.Enum, []string{NoFile}) {
+			order = `^\{"type":"object","properties":\{"file":\{[^}]*\},"do":\{[^}]*\},"tool":`
+		}
+		require.Regexp(t, order, string(raw), "in this order")
 		out = append(out, offer{strings.Join(s.Properties.File.Enum, " "), strings.Join(s.Properties.Tool.Enum, " ")})
 	}
 	return out
@@ -89,7 +93,7 @@ func TestPlanOffersToolsThatFitTheFile(t *testing.T) {
 		{"more files than are listed", Facts{Files: []File{{Path: "a.db", Kind: "sqlite"}}, FilesLeftOut: 1},
 			[]offer{{"a.db", "query"}, nothing, {"", "read count query"}}},
 	} {
-		f, err := planForm(subjectSpecs, test.facts, nil, Limits{}.withDefaults())
+		f, err := planForm(subjectSpecs, test.facts, outside{}, Limits{}.withDefaults())
 		require.NoError(t, err, test.name)
 		require.Equal(t, test.want, offers(t, f), test.name)
 	}
@@ -101,7 +105,7 @@ func TestPlanOffersAToolThatTakesAnythingEverywhere(t *testing.T) {
 		Files:        []File{{Path: "a/a.txt", Kind: "text"}, {Path: "b.db", Kind: "sqlite"}, {Path: "c.png", Kind: "binary"}},
 		FilesLeftOut: 1,
 	}
-	f, err := planForm(append(slices.Clone(subjectSpecs), tools.Spec{Name: "remote"}), facts, nil, Limits{}.withDefaults())
+	f, err := planForm(append(slices.Clone(subjectSpecs), tools.Spec{Name: "remote"}), facts, outside{}, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Len(t, offers(t, f), 6)
 	for _, o := range offers(t, f) {
@@ -111,10 +115,10 @@ func TestPlanOffersAToolThatTakesAnythingEverywhere(t *testing.T) {
 
 func TestPlanOffersNoFileThatNoToolTakes(t *testing.T) {
 	t.Parallel()
-	f, err := planForm(subjectSpecs[3:4], Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, nil, Limits{}.withDefaults())
+	f, err := planForm(subjectSpecs[3:4], Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, outside{}, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
-	f, err = planForm(nil, Facts{FilesLeftOut: 9}, nil, Limits{}.withDefaults())
+	f, err = planForm(nil, Facts{FilesLeftOut: 9}, outside{}, Limits{}.withDefaults())
 	require.NoError(t, err)
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
 }
@@ -124,7 +128,7 @@ func TestPlanAcceptsMoreThanItAsksFor(t *testing.T) {
 	t.Parallel()
 	limits := Limits{MaxTextRunes: 16}.withDefaults()
 	long := strings.Repeat("é", 40) + ".db"
-	f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: long, Kind: "sqlite"}}}, nil, limits)
+	f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: long, Kind: "sqlite"}}}, outside{}, limits)
 	require.NoError(t, err)
 	for _, step := range []string{
 		`{"tool":"query","do":"x"}`, `{"file":"","tool":"query","do":"x"}`, `{"do":"x","tool":"query","file":"none"}`,

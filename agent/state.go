@@ -33,7 +33,8 @@ type assignment struct {
 	Owner      string            `json:"owner,omitempty"` // of what the task stores; empty: its thread
 	Turn       int               `json:"turn,omitempty"`  // of the conversation that it belongs to, from 1
 	Background Background        `json:"background,omitzero"`
-	Tools      []string          `json:"tools"` // offered to the model, in this order
+	Skill      string            `json:"skill,omitempty"` // the tool whose instructions come before the first plan
+	Tools      []string          `json:"tools"`           // offered to the model, in this order
 	Settings   map[string]string `json:"settings,omitempty"`
 	Started    time.Time         `json:"started"`
 }

@@ -199,6 +199,9 @@ func callText(c *Call) string {
 }
 
 func resultText(c *Call, text string) string {
+	if c.Guide {
+		return templates.Render(templates.Guide, templates.GuideData{Tool: oneLine(c.Tool), Text: strings.TrimRight(text, "\n")})
+	}
 	return templates.Render(templates.Result, templates.ResultData{
 		Tool: oneLine(c.Tool), Step: c.Step, Failed: c.Error != nil, Text: strings.TrimRight(text, "\n"), Fence: fence(text),
 	})

@@ -140,7 +140,7 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 		}
 		return b.String()
 	}
-	require.Contains(t, plans(), `{"steps":[{"file":"none","tool":"none","do":`, "as a plan is written")
+	require.Contains(t, plans(), `{"steps":[{"file":"none","do":`, "as a plan is written")
 	require.NotContains(t, plans(), "query_sqlite")
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
 	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
@@ -155,6 +155,7 @@ func TestExamplesArePlansThatAreAskedFor(t *testing.T) {
 	var specs []tools.Spec
 	for _, list := range [][]tools.Tool{
 		tools.Files(tools.FileOptions{Workspace: dir}), tools.SQLite(tools.SQLiteOptions{Workspace: dir}), tools.Shell(tools.ShellOptions{Workspace: dir}),
+		tools.Memory(tools.MemoryOptions{}),
 	} {
 		for _, tool := range list {
 			specs = append(specs, tool.Spec())
@@ -173,7 +174,7 @@ func TestExamplesArePlansThatAreAskedFor(t *testing.T) {
 				facts.Files = append(facts.Files, File{Path: s.File, Kind: kind})
 			}
 		}
-		f, err := planForm(specs, facts, nil, Limits{}.withDefaults())
+		f, err := planForm(specs, facts, outside{}, Limits{}.withDefaults())
 		require.NoError(t, err)
 		require.NoError(t, validate(t, f.schema, planText(planned)), e.Task)
 	}
@@ -231,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{"", "```\n{}\n```", `{"steps":[{"file":"none","tool":"look","do":"x"}]}`, `{"steps":[{"tool":"look","do":"x"}]}`, "{\"steps\":[\xff]}"} {
 		f.Add(seed)
 	}
-	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, nil, Limits{}.withDefaults())
+	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, outside{}, Limits{}.withDefaults())
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, reply string) {
 		got, err := decode[plannedSteps](form, reply)
@@ -244,10 +245,10 @@ func FuzzDecode(f *testing.F) {
 func TestFormsAskForBoundedRepliesInOrder(t *testing.T) {
 	t.Parallel()
 	limits := Limits{}.withDefaults()
-	f, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, nil, limits)
+	f, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, outside{}, limits)
 	require.NoError(t, err)
 	require.True(t, json.Valid(f.schema))
-	require.Regexp(t, `"file":\{"type":"string","enum":\["none"\]\},"tool":\{"type":"string","enum":\["none","look"\]\},"do":`, string(f.schema))
+	require.Regexp(t, `"file":\{"type":"string","enum":\["none"\]\},"do":\{[^}]*\},"tool":\{"type":"string","enum":\["none","look"\]\}`, string(f.schema))
 	require.Contains(t, string(f.schema), `"maxItems":8`)
 	plan := string(f.schema)
 	f, err = reviewForm(limits)

@@ -25,6 +25,7 @@ import (
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 	"github.com/llama-agent/llama-agent/graph/checkpoint/sqlite"
 	"github.com/llama-agent/llama-agent/lifecycle"
+	"github.com/llama-agent/llama-agent/telemetry"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -53,6 +54,8 @@ type App struct {
 	memory    *lifecycle.Store // nil when there is none
 
 	conversations *conversation.Store // nil when there is none and none is to be made
+	telemetry     *telemetry.Recorder // nil when nothing is recorded
+	contextSize   int                 // of the model in tokens, 0 when it is not known
 	closers       []func() error
 	runner        *agent.Runner
 	loaded        bool
@@ -143,6 +146,12 @@ func (a *App) LoadModel(ctx context.Context) error {
 	}
 	a.closers = append(a.closers, model.Close)
 	a.loading, a.loaded = time.Since(start), true
+	if err := a.openTelemetry(model); err != nil {
+		return err
+	}
+	if counter, ok := model.(tokenCounter); ok {
+		a.contextSize = counter.ContextSize()
+	}
 	return a.newRunner(withPrefill(model, a.options.Prefill))
 }
 

@@ -155,6 +155,7 @@ type TurnTask struct {
 	Conversation string // ID; empty: the last one, or a new one when there is none
 	New          bool   // begin a conversation, with the ID if there is one
 	Tools        []string
+	Skill        string // skill whose instructions the model follows, by its tool's name; empty: none
 	Attach       []string
 	Observe      func(Event)
 }
@@ -202,9 +203,11 @@ func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
 	if err != nil {
 		return nil, a.conversationError(ctx, id, err)
 	}
+	observe, end := a.recorded(t.Observe)
+	defer end()
 	report, err := a.runner.Run(ctx, agent.Task{
-		Goal: t.Goal, Thread: thread, Tools: t.Tools, Facts: facts, Labels: map[string]string{"conversation": id},
-		Owner: id, Turn: turn.Number, Background: background, Events: events, Observe: t.Observe,
+		Goal: t.Goal, Thread: thread, Tools: t.Tools, Skill: t.Skill, Facts: facts, Labels: map[string]string{"conversation": id},
+		Owner: id, Turn: turn.Number, Background: background, Events: events, Observe: observe,
 	})
 	report = a.complete(report)
 	return report, errors.Join(err, a.finishTurn(ctx, turn, report))

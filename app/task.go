@@ -20,6 +20,7 @@ type Task struct {
 	Goal    string
 	Thread  string      // ID; empty: a new one
 	Tools   []string    // the only tools for this task; nil: all that are enabled
+	Skill   string      // skill whose instructions the model follows, by its tool's name; empty: none
 	Attach  []string    // files the model is told to look at, relative to the current folder or the workspace
 	Observe func(Event) // called with what happens, one event at a time; may be nil
 }
@@ -44,7 +45,9 @@ func (a *App) Run(ctx context.Context, t Task) (*Report, error) {
 	if err := a.LoadModel(ctx); err != nil {
 		return nil, err
 	}
-	report, err := a.runner.Run(ctx, agent.Task{Goal: t.Goal, Thread: t.Thread, Tools: t.Tools, Facts: facts, Observe: t.Observe})
+	observe, end := a.recorded(t.Observe)
+	defer end()
+	report, err := a.runner.Run(ctx, agent.Task{Goal: t.Goal, Thread: t.Thread, Tools: t.Tools, Skill: t.Skill, Facts: facts, Observe: observe})
 	return a.complete(report), err
 }
 
@@ -88,6 +91,9 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 			return nil, err
 		}
 	}
+	observe, end := a.recorded(o.Observe)
+	defer end()
+	o.Observe = observe
 	report, err := a.runner.Resume(ctx, thread, o)
 	_, settings := errors.AsType[*agent.SettingsError](err)
 	_, shape := errors.AsType[*graph.ShapeError](err)

@@ -40,6 +40,8 @@ type Config struct {
 	File string
 	// Notices are remarks for the user about accepted but doubtful input, one line each.
 	Notices []string
+	// Secrets are the values of environment variables whose names say that they are secret. They are not to be recorded.
+	Secrets []string
 
 	home    string
 	sources map[*key]Source

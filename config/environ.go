@@ -34,6 +34,21 @@ func (e environ) get(name string) string {
 	return ""
 }
 
+// secretNames are parts of the names of variables whose values are not to be recorded.
+var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"}
+
+// secrets returns the values of variables that hold secrets by their name.
+func (e environ) secrets() []string {
+	var out []string
+	for _, v := range e {
+		name := strings.ToUpper(v.name)
+		if v.value != "" && slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(name, part) }) {
+			out = append(out, v.value)
+		}
+	}
+	return out
+}
+
 // Color reports whether environ allows coloured output: NO_COLOR is empty or not set, and the terminal is not a dumb one.
 func Color(entries []string) bool {
 	e := environment(entries)

@@ -64,6 +64,7 @@ func Load(opts Options) (*Config, error) {
 		config:  &Config{sources: map[*key]Source{}, written: map[*key]string{}},
 	}
 	l.config.home = cmp.Or(l.environ.get("HOME"), l.environ.get("USERPROFILE"))
+	l.config.Secrets = l.environ.secrets()
 	l.defaults()
 	l.workspace(opts.Workspace)
 	if err := l.file(opts.Path, opts.UserConfigDir); err != nil {

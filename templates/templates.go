@@ -25,6 +25,7 @@ const (
 	Reflector     Name = "reflector"      // ReflectorData
 	Finalizer     Name = "finalizer"      // FinalizerData
 	Result        Name = "result"         // ResultData
+	Guide         Name = "guide"          // GuideData
 	Stopped       Name = "stopped"        // nil
 	Recalled      Name = "recalled"       // RecalledData
 	Shortened     Name = "shortened"      // ShortenedData
@@ -65,6 +66,7 @@ type PlannerData struct {
 	Task    string
 	Missing []string
 	Known   bool
+	Guide   string // skill whose instructions were just read; empty: none
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
@@ -114,6 +116,9 @@ type ResultData struct {
 	Step              int
 	Failed            bool
 }
+
+// GuideData gives the instructions of a skill.
+type GuideData struct{ Tool, Text string }
 
 // RecalledData quotes what was said and found in earlier turns. Fence must not occur in a text.
 type RecalledData struct {

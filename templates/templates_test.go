@@ -24,12 +24,13 @@ func filled() map[templates.Name][2]any {
 			Files:        []templates.FileData{{Path: "a.txt", Note: "3 KB", Detail: "  x"}, {Path: "b"}},
 			FilesLeftOut: 2, Attached: []string{"c.txt"}, Remembered: []string{"key: value"},
 		}, templates.WorkspaceData{}},
-		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{Known: true}},
+		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{Known: true, Guide: "look"}},
 		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", File: "f", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},
 		templates.Finalizer:     {templates.FinalizerData{Task: "t", Problem: "p", Language: "l", Evidence: true}, templates.FinalizerData{}},
 		templates.Result:        {templates.ResultData{Tool: "look", Text: "x", Fence: "```", Step: 1, Failed: true}, templates.ResultData{}},
+		templates.Guide:         {templates.GuideData{Tool: "look", Text: "x"}, templates.GuideData{Text: "y"}},
 		templates.Stopped:       {nil, nil},
 		templates.Recalled:      {templates.RecalledData{Items: []templates.RecalledItem{{Turn: 1, Tool: "look", Ref: "memory://x", Text: "y"}, {Turn: 2, Text: "z"}}, Fence: "```"}, templates.RecalledData{Fence: "```"}},
 		templates.Shortened:     {templates.ShortenedData{Bytes: 9, Ref: "memory://x"}, templates.ShortenedData{}},
@@ -87,7 +88,7 @@ func ExampleRender() {
 func TestExamplesAreSimple(t *testing.T) {
 	t.Parallel()
 	examples := templates.Examples()
-	require.Len(t, examples, 8)
+	require.Len(t, examples, 11)
 	seen := map[string]bool{}
 	for _, e := range examples {
 		require.NotEmpty(t, e.Task)

@@ -80,7 +80,7 @@ type Remembered struct {
 func rememberTool(m *memory) Tool {
 	return mustFunc(Spec{
 		Name:        "remember",
-		Description: "Remembers a fact for later, only when the user asks to, or corrects what is remembered.",
+		Description: "Keeps a fact for later when the user says to remember or note it, in any language, or corrects it.",
 		Takes:       []Subject{SubjectNone},
 	}, func(ctx context.Context, args rememberArgs) (Result, error) {
 		result, err := m.remember(ctx, args)
@@ -155,7 +155,7 @@ func recallTool(m *memory) Tool {
 	return mustFunc(Spec{
 		Name:        "recall_memory",
 		Description: "Finds what was remembered, said or found earlier, by words or by its memory:// reference.",
-		Takes:       []Subject{SubjectNone},
+		Takes:       []Subject{SubjectMemory},
 		ReadOnly:    true,
 		Limits: []string{
 			fmt.Sprintf("shows at most %d characters of a record", m.options.MaxChars),

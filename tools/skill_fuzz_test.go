@@ -94,7 +94,8 @@ func TestValuesNeverChangeACommand(t *testing.T) {
 		plan, problem := parsed.plan(s, map[string]string{"a": value}, nil)
 		if problem != nil {
 			require.Equal(rt, KindDenied, problem.Kind)
-			require.True(rt, checkOneLine("a", value) != nil || strings.HasPrefix(value, "-"), "%q was refused: %v", value, problem)
+			outside := strings.HasSuffix(which.text, "*") && strings.Contains(value, "/") // the pattern may lead out of the workspace
+			require.True(rt, checkOneLine("a", value) != nil || strings.HasPrefix(value, "-") || outside, "%q was refused: %v", value, problem)
 			return
 		}
 		require.Nil(rt, checkOneLine("a", value))

@@ -48,6 +48,7 @@ const (
 	SubjectOther    Subject = "other"    // any other file
 	SubjectFolder   Subject = "folder"
 	SubjectArtifact Subject = "artifact" // a stored result, by its reference
+	SubjectMemory   Subject = "memory"   // what was said and found before and is not in the prompt
 	SubjectNone     Subject = "none"     // no file in particular
 )
 
