@@ -30,6 +30,8 @@ func (w *work) compact(ctx context.Context) {
 			first = min(first, at[i])
 		}
 		w.shortenReviews(first)
+		// What stands behind the first change must be read again anyway.
+		w.trunk.fitting.Sent = min(w.trunk.fitting.Sent, first)
 		w.emit(ctx, ContextEvent{Name: EventContextCompacted, Data: data})
 	case plan.Skipped != lifecycle.BelowTrigger:
 		data["reason"] = plan.Skipped
@@ -61,12 +63,13 @@ func (w *work) storedResults() (stored []lifecycle.Stored, at []int) {
 func (w *work) compactionLimits(ctx context.Context) lifecycle.CompactionLimits {
 	l := w.lifecycle
 	budget := l.BudgetTokens - l.ReservedTokens
-	for _, t := range w.task.Background.History {
+	left := w.trunk.fitting
+	for _, t := range w.trunk.history[min(left.Turns, len(w.trunk.history)):] {
 		budget -= t.Tokens
 	}
 	if counter, ok := w.model.(tokenCounter); ok {
 		bare := w.trunk
-		bare.entries, bare.fitting = nil, fitting{}
+		bare.entries, bare.fitting = nil, fitting{Turns: left.Turns, Unquoted: left.Unquoted}
 		if fixed, err := counter.CountTokens(ctx, bare.messages("x")); err == nil {
 			budget = min(budget, counter.ContextSize()-fixed-l.ReservedTokens)
 		}

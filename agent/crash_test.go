@@ -126,10 +126,14 @@ func crashRunner(t require.TestingT, d *diary) (*agent.Runner, *sqlite.Saver) {
 		d.write(call)
 		return nil
 	}
-	runner, err := agent.New(agent.Config{
+	config := agent.Config{
 		Model: oracle{d}, Tools: w.tools(t), Saver: mortalSaver{saver, d},
 		NewID: func() string { return "3f2a" }, Clock: steadyClock(), Workspace: "/ws",
-	})
+	}
+	if filepath.Base(d.path) == compactingDiary {
+		compacting(t, d, &config, w)
+	}
+	runner, err := agent.New(config)
 	require.NoError(t, err)
 	return runner, saver
 }
@@ -227,7 +231,13 @@ func TestKillInsideACallWithSideEffects(t *testing.T) {
 // killAt runs the task in a child that dies at a point, and returns its diary.
 func killAt(t *testing.T, point string) *diary {
 	t.Helper()
-	d := &diary{path: filepath.Join(t.TempDir(), "diary"), count: map[string]int{}}
+	return killAtIn(t, "diary", point)
+}
+
+// killAtIn is killAt with a diary of a name, which says what kind of task it is.
+func killAtIn(t *testing.T, name, point string) *diary {
+	t.Helper()
+	d := &diary{path: filepath.Join(t.TempDir(), name), count: map[string]int{}}
 	child := exec.Command(os.Args[0], "-test.run=^$")
 	child.Env = append(os.Environ(), "AGENT_TEST_CRASH="+d.path, "AGENT_TEST_DIE_AT="+point)
 	var stderr bytes.Buffer

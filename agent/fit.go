@@ -17,6 +17,9 @@ import (
 type fitting struct {
 	Cuts    map[int]int `json:"cuts,omitempty"`    // index of an entry → bytes of its result that are shown
 	Dropped int         `json:"dropped,omitempty"` // entries left out, counted from the oldest
+	Turns   int         `json:"turns,omitempty"`   // turns of the history left out, counted from the oldest
+	// Unquoted says that what was recalled is left out too.
+	Unquoted bool `json:"unquoted,omitempty"`
 	// Summaries are the entries that are shown as their summary, in order.
 	Summaries []int `json:"summaries,omitempty"`
 	// Sent is how many entries the last prompt had: they lie in the model's prefix cache. It is kept for compaction only.
@@ -24,7 +27,22 @@ type fitting struct {
 }
 
 func (f fitting) equal(other fitting) bool {
-	return f.Dropped == other.Dropped && f.Sent == other.Sent && maps.Equal(f.Cuts, other.Cuts) && slices.Equal(f.Summaries, other.Summaries)
+	return f.Dropped == other.Dropped && f.Turns == other.Turns && f.Unquoted == other.Unquoted && f.Sent == other.Sent && maps.Equal(f.Cuts, other.Cuts) && slices.Equal(f.Summaries, other.Summaries)
+}
+
+// leftOutOfConversation says what of the turns before is not shown.
+func (f fitting) leftOutOfConversation() string {
+	text := "the oldest turn of the conversation is left out"
+	if f.Turns != 1 {
+		text = fmt.Sprintf("the oldest %d turns of the conversation are left out", f.Turns)
+	}
+	switch {
+	case f.Unquoted && f.Turns == 0:
+		return "what was recalled of the conversation is left out"
+	case f.Unquoted:
+		text += ", and so is what was recalled"
+	}
+	return text
 }
 
 // summarizing returns f with one more entry shown as its summary.
@@ -46,7 +64,7 @@ func (f fitting) summarized(i int) bool {
 func (f fitting) text(i int, c *Call) string {
 	text := c.Text
 	if c.Record != "" && f.summarized(i) {
-		text = c.summary()
+		text = c.Summary
 	}
 	if limit, ok := f.Cuts[i]; ok {
 		return cutMiddle(text, limit)
@@ -110,6 +128,21 @@ func (e *ContextError) Error() string {
 		e.PromptTokens, e.ReplyTokens, e.ContextSize)
 }
 
+// tighter returns the fitting with one more thing left out. Old turns go first, then what was recalled, then parts of the task's own
+// results.
+func (t trunk) tighter() (fitting, bool) {
+	next := t.fitting
+	switch {
+	case next.Turns < len(t.history):
+		next.Turns++
+	case t.recalled != "" && !next.Unquoted:
+		next.Unquoted = true
+	default:
+		return t.fitting.tighter(t.entries)
+	}
+	return next, true
+}
+
 // fit tightens the trunk until its prompt and a reply of replyTokens fit the context. The same input gives the same result.
 func (t trunk) fit(ctx context.Context, counter tokenCounter, instruction string, replyTokens int) (trunk, error) {
 	size := counter.ContextSize()
@@ -121,7 +154,7 @@ func (t trunk) fit(ctx context.Context, counter tokenCounter, instruction string
 		if n+replyTokens <= size {
 			return t, nil
 		}
-		next, ok := t.fitting.tighter(t.entries)
+		next, ok := t.tighter()
 		if !ok {
 			return t, &ContextError{PromptTokens: n, ReplyTokens: replyTokens, ContextSize: size}
 		}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,7 +65,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 	if len(o.Text) >= l.MinCompactionBytes {
 		o.Summary = summaryOf(o.Text, o.Result, o.Error, w.about(call.Step), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
-			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.thread + "/" + w.node + "/" + key, Name: call.name(),
+			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),
 			Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindEvidence, Failed: o.Error != nil}),
 		})
@@ -72,15 +74,28 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"tool": call.Tool, "bytes": len(o.Text), "error": err.Error()}})
 			problem = fmt.Sprintf("A result of %s stays in the task's state: %v.", call.Tool, err)
 		}
-		o.Record = r.Ref
+		if o.Record = r.Ref; o.Record != "" {
+			o.Summary += "\n" + templates.Render(templates.Shortened, templates.ShortenedData{Bytes: len(o.Text), Ref: o.Record})
+		}
 	}
 	whole := *call
 	whole.Text, whole.Error, whole.Summary, whole.Record = o.Text, o.Error, o.Summary, o.Record
 	o.Tokens = w.count(ctx, resultText(&whole, whole.Text))
 	if whole.Record != "" {
-		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.summary()))
+		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.Summary))
 	}
 	return problem
+}
+
+// recordKey names the record of an outcome. The content is part of it: an equal call of a later step, or of a branch of the task that
+// was taken up again at an earlier checkpoint, has another result, which must not take the place of the first one.
+func (w *work) recordKey(effect string, o *outcome) string {
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(o.Text), o.Result} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	return fmt.Sprintf("%s/%s/%s/%x", w.thread, w.node, effect, sum.Sum(nil)[:16])
 }
 
 // about is what the results of a step are needed for.
@@ -96,6 +111,7 @@ func (w *work) about(step int) string {
 // stripped returns what the state holds of a call: of one whose whole is in the store the summary.
 func (l *Lifecycle) stripped(c Call) Call {
 	if l != nil && l.CompactsCheckpoints && c.Record != "" {
+		c.Whole = whole(c.Result)
 		c.Text, c.Result = "", nil
 	}
 	return c
@@ -179,11 +195,6 @@ func countTokens(ctx context.Context, model llms.Model, messages []llms.MessageC
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
 
-// summary is what the model sees of a call in place of its whole result.
-func (c *Call) summary() string {
-	return c.Summary + "\n" + templates.Render(templates.Shortened, templates.ShortenedData{Bytes: len(c.Text), Ref: c.Record})
-}
-
 // name says in a line what a call was about.
 func (c *Call) name() string { return clip(oneLine(c.Tool+" "+string(c.Arguments)), 120) }
 
@@ -224,8 +235,13 @@ func summaryOf(text string, result json.RawMessage, failed *CallError, about str
 		add(clip(first, left/4))
 		add("[…]")
 	}
+	line := pieces[0].Line
 	for _, p := range pieces {
+		if p.Line > line+1 {
+			add("[…]")
+		}
 		add(strings.TrimSpace(p.Text))
+		line = p.Line
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

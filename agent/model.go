@@ -197,6 +197,9 @@ func (w *work) fitContext(ctx context.Context, instruction string, limit int) er
 		w.note(ctx, fmt.Sprintf("The context is full (%d tokens): %d results are shown in part and %d earlier entries are left out.",
 			counter.ContextSize(), len(after.Cuts), after.Dropped))
 	}
+	if after := fitted.fitting; after.Turns != before.Turns || after.Unquoted != before.Unquoted {
+		w.note(ctx, fmt.Sprintf("The context is full (%d tokens): %s.", counter.ContextSize(), after.leftOutOfConversation()))
+	}
 	return nil
 }
 

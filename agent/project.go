@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/lifecycle"
 )
@@ -31,7 +32,7 @@ const (
 	alsoShown = 0.5
 	// alsoShownChars is the most that such a turn may take.
 	alsoShownChars = 400
-	// searchedRecords bounds how many records are weighed.
+	// searchedRecords bounds how many records are weighed: the newest, and those that fit best.
 	searchedRecords = 2000
 )
 
@@ -90,7 +91,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, left int) ([]Recalled, error) {
 	l := r.flow.lifecycle
 	kinds := []lifecycle.Kind{lifecycle.KindTurn, lifecycle.KindEvidence}
-	all, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: kinds, Limit: searchedRecords})
+	all, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: kinds, Limit: searchedRecords, Newest: true})
 	if err != nil {
 		return nil, fmt.Errorf("listing what can be recalled: %w", err)
 	}
@@ -99,11 +100,22 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 		return nil, fmt.Errorf("looking for what to recall: %w", err)
 	}
 	relevance := make(map[string]float64, len(hits))
+	listed := make(map[string]bool, len(all))
+	for _, record := range all {
+		listed[record.Ref] = true
+	}
 	for _, h := range hits {
 		relevance[h.Ref] = h.Score
+		if !listed[h.Ref] { // it is older than what is listed
+			all = append(all, h.Record)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b lifecycle.Record) int { return int(a.Order - b.Order) })
-	firstShown, last := int64(turns[left].Number), int64(turns[len(turns)-1].Number)
+	last := int64(turns[len(turns)-1].Number)
+	firstShown := last + 1 // when not even the newest turn fits
+	if left < len(turns) {
+		firstShown = int64(turns[left].Number)
+	}
 	var older, newer []lifecycle.Record
 	var candidates []lifecycle.Candidate
 	best := 0.0
@@ -137,7 +149,7 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 
 // quoted is a record as a prompt quotes it.
 func quoted(record lifecycle.Record) Recalled {
-	q := Recalled{Turn: int(record.Order), Text: record.Summary}
+	q := Recalled{Turn: int(record.Order), Text: strings.ToValidUTF8(record.Summary, "\uFFFD")}
 	if record.Kind == lifecycle.KindEvidence {
 		q.Tool, q.Ref = record.Name, record.Ref
 	}

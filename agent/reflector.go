@@ -23,7 +23,7 @@ func needsReview(plan []Step, calls []Call) bool {
 			continue
 		}
 		c := last[s.Number]
-		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !whole(c.Result) {
+		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !c.Whole && !whole(c.Result) {
 			return true
 		}
 	}

@@ -26,10 +26,11 @@ type Call struct {
 	// Tokens is how many the result takes in a prompt, and SummaryTokens how many its summary; 0 when they are not counted.
 	Tokens        int `json:"tokens,omitempty"`
 	SummaryTokens int `json:"summary_tokens,omitempty"`
-	// Summary stands for the result where the whole is not shown, and Record is the whole's reference in the store of records.
+	// Summary stands for the result where the whole is not shown, and says so; Record is the whole's reference in the store of records.
 	// In checkpoints Text and Result may then be missing.
 	Summary string `json:"summary,omitempty"`
 	Record  string `json:"record,omitempty"`
+	Whole   bool   `json:"whole,omitempty"` // Result is missing, and said that it is all there is
 	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
 	Artifact string `json:"artifact,omitempty"`
 

@@ -109,7 +109,10 @@ func systemText(specs []tools.Spec) string {
 }
 
 func workspaceText(facts Facts) string {
-	data := templates.WorkspaceData{FilesLeftOut: facts.FilesLeftOut, Remembered: facts.Remembered}
+	data := templates.WorkspaceData{FilesLeftOut: facts.FilesLeftOut}
+	for _, memory := range facts.Remembered { // of any text, that must not look like a part of the prompt
+		data.Remembered = append(data.Remembered, oneLine(memory))
+	}
 	for _, path := range facts.Attached {
 		data.Attached = append(data.Attached, oneLine(path))
 	}
@@ -128,10 +131,10 @@ func (t trunk) messages(instruction string) []llms.MessageContent {
 		m.addApart(llms.ChatMessageTypeAI, e.plan)
 	}
 	m.addApart(llms.ChatMessageTypeSystem, t.workspace)
-	for _, turn := range t.history {
+	for _, turn := range t.history[min(t.fitting.Turns, len(t.history)):] {
 		turn.write(&m)
 	}
-	if t.recalled != "" {
+	if t.recalled != "" && !t.fitting.Unquoted {
 		m.add(llms.ChatMessageTypeHuman, t.recalled)
 	}
 	m.add(llms.ChatMessageTypeHuman, t.task)

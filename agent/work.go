@@ -210,8 +210,9 @@ func (f *flow) nodeFunc(name string, status Status, run func(*work, context.Cont
 		default:
 			return nil, failure
 		}
-		w.compact(ctx)
-		if name == finalizerNode {
+		if name != finalizerNode { // no prompt follows the answer
+			w.compact(ctx)
+		} else {
 			status = StatusDone
 			if w.failure != nil {
 				status = StatusFailed

@@ -13,13 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
-	"go.uber.org/goleak"
 
 	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/tools"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // configure loads a configuration for a new workspace with the given "section.key=value" settings.
 func configure(t *testing.T, settings ...string) *config.Config {

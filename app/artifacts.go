@@ -88,7 +88,7 @@ func artifactsOff(c *config.Config) string {
 	return ""
 }
 
-// Artifacts lists the stored results of a task, or of all tasks, the last used first. A limit of 0 lists all.
+// Artifacts lists the stored results of a task or conversation, or of all, the last used first. A limit of 0 lists all.
 func (a *App) Artifacts(ctx context.Context, thread string, limit int) ([]artifacts.Artifact, error) {
 	list := []artifacts.Artifact{}
 	if a.artifacts == nil {
@@ -105,7 +105,9 @@ func (a *App) Artifacts(ctx context.Context, thread string, limit int) ([]artifa
 			owners = append(owners, o.Owner)
 		}
 	} else if _, err := a.Thread(ctx, thread); err != nil {
-		return nil, err
+		if _, _, unknown := a.Conversation(ctx, thread); unknown != nil {
+			return nil, err
+		}
 	}
 	for _, owner := range owners {
 		more, err := a.artifacts.List(ctx, owner, 0)

@@ -264,14 +264,14 @@ func TestAnInterruptedTurnIsClosedAndCanGoOn(t *testing.T) {
 	require.ErrorIs(t, err, ErrNothingToResume)
 }
 
-// scripted gives replies in order; at an empty one it waits until it is cancelled. It sees no more to do than was planned.
-type scripted struct {
+// stubborn gives replies in order; at an empty one it waits until it is cancelled. It sees no more to do than was planned.
+type stubborn struct {
 	answers
 	replies []string
 	blocked chan struct{}
 }
 
-func (m *scripted) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (m *stubborn) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, option := range options {
 		option(&o)
@@ -298,7 +298,7 @@ func TestWhatIsNotRepeatedIsNotCountedAgain(t *testing.T) {
 	t.Parallel()
 	c := configure(t)
 	write(t, filepath.Join(c.Workspace, "a.txt"), "one\n")
-	m := &scripted{blocked: make(chan struct{}), replies: []string{
+	m := &stubborn{blocked: make(chan struct{}), replies: []string{
 		`{"steps":[{"do":"count","tool":"count_lines"}]}`, `{"path":"missing.txt"}`, "", "The answer.",
 	}}
 	chat := openChat(t, c, m)

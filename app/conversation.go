@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/config"
@@ -159,18 +161,25 @@ type TurnTask struct {
 }
 
 // Continue does a task as the next turn of a conversation. See [App.Run] for the report and the errors.
+//
+// Nothing is stored before the model is loaded, so that a turn that cannot begin leaves nothing behind.
 func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
+	if strings.TrimSpace(t.Goal) == "" {
+		return nil, agent.ErrEmptyGoal
+	}
 	if t.Tools != nil {
 		if _, err := a.tools.Only(t.Tools...); err != nil {
 			return nil, err
 		}
 	}
-	id, err := a.chooseConversation(ctx, t)
+	id, exists, err := a.chooseConversation(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.freeConversation(ctx, id); err != nil {
-		return nil, err
+	if exists {
+		if err := a.freeConversation(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	facts, err := a.facts(ctx, id, t.Goal, t.Attach)
 	if err != nil {
@@ -178,6 +187,11 @@ func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
 	}
 	if err := a.LoadModel(ctx); err != nil {
 		return nil, err
+	}
+	if !exists {
+		if id, err = a.createConversation(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	earlier, err := a.earlierTurns(ctx, id)
 	if err != nil {
@@ -199,23 +213,39 @@ func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
 	return report, errors.Join(err, a.finishTurn(ctx, turn, report))
 }
 
-// chooseConversation returns the ID of the conversation that a turn is for, which exists then.
-func (a *App) chooseConversation(ctx context.Context, t TurnTask) (string, error) {
+// chooseConversation returns the ID of the conversation that a turn is for, and whether it exists. One that does not is still to be
+// created, and may have no ID yet.
+func (a *App) chooseConversation(ctx context.Context, t TurnTask) (id string, exists bool, err error) {
 	if !t.New {
 		c, err := a.findConversation(ctx, t.Conversation)
 		if err == nil || !errors.Is(err, ErrNoConversation) {
-			return c.ID, err
+			return c.ID, true, err
 		}
+		return "", false, nil
 	}
-	c, err := a.conversations.Create(ctx, t.Conversation)
-	if errors.Is(err, conversation.ErrExists) {
-		return "", conversationExists(t.Conversation)
+	if t.Conversation == "" {
+		return "", false, nil
 	}
-	return c.ID, err
+	if err := conversation.CheckID(t.Conversation); err != nil {
+		return "", false, fmt.Errorf("beginning a conversation: %w", err)
+	}
+	if _, err := a.conversations.Get(ctx, t.Conversation); !errors.Is(err, conversation.ErrUnknown) {
+		return "", false, cmp.Or(err, conversationExists(t.Conversation))
+	}
+	return t.Conversation, false, nil
 }
 
 func conversationExists(id string) error {
 	return fmt.Errorf("the conversation %s exists already; leave --new out to continue it, or choose another ID", id)
+}
+
+// createConversation creates a conversation, with a new ID for an empty one.
+func (a *App) createConversation(ctx context.Context, id string) (string, error) {
+	c, err := a.conversations.Create(ctx, id)
+	if errors.Is(err, conversation.ErrExists) {
+		return "", conversationExists(id)
+	}
+	return c.ID, err
 }
 
 // InUseError says that a conversation can't have another turn while one is running.
@@ -325,6 +355,15 @@ func (a *App) turnOfThread(ctx context.Context, thread string) (*Turn, error) {
 	return &turn, err
 }
 
+// checkReopening refuses to take up a turn that is done: what was said stays said.
+func checkReopening(turn Turn) error {
+	if turn.Status != conversation.Done {
+		return nil
+	}
+	return fmt.Errorf("thread %s is turn %d of conversation %s, which is done and stays as it is; make a copy to take it up again: llama-agent copy-thread %s NAME",
+		turn.Thread, turn.Number, turn.Conversation, turn.Thread)
+}
+
 // reopenTurn marks the turn that a task is as running again.
 func (a *App) reopenTurn(ctx context.Context, turn Turn) error {
 	if turn.Status == conversation.Running {
@@ -341,6 +380,17 @@ func (a *App) reopenTurn(ctx context.Context, turn Turn) error {
 	return a.conversationError(ctx, turn.Conversation, err)
 }
 
+// closeTurn ends a turn that was reopened as it was before, because its task did not go on. It works also when ctx has ended.
+func (a *App) closeTurn(ctx context.Context, was Turn) error {
+	outcome := conversation.Outcome{
+		Status: was.Status, Answer: was.Answer, Error: was.Error, Transcript: was.Transcript, Process: ownProcess(),
+	}
+	if was.Status == conversation.Running {
+		outcome.Status = conversation.Interrupted // by the end of its process
+	}
+	return a.conversations.Finish(context.WithoutCancel(ctx), was.Thread, outcome)
+}
+
 // dropTurn takes a deleted task out of its conversation, unless it is done: what was said stays.
 func (a *App) dropTurn(ctx context.Context, thread string) error {
 	turn, err := a.turnOfThread(ctx, thread)
@@ -352,7 +402,7 @@ func (a *App) dropTurn(ctx context.Context, thread string) error {
 			return err
 		}
 	}
-	return a.conversations.Drop(ctx, thread)
+	return errors.Join(a.conversations.Drop(ctx, thread), a.dropRecordsOfTurn(ctx, *turn))
 }
 
 // DeletedConversation is a conversation that [App.DeleteConversations] removed.

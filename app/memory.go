@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/config"
@@ -156,6 +157,27 @@ func (a *App) dropRecords(ctx context.Context, thread string) error {
 	}
 	_, err := a.memory.Remove(ctx, thread)
 	return err
+}
+
+// dropRecordsOfTurn removes what later turns could recall of a turn that was taken out of its conversation.
+func (a *App) dropRecordsOfTurn(ctx context.Context, turn Turn) error {
+	if a.memory == nil {
+		return nil
+	}
+	kinds := slices.DeleteFunc(lifecycle.Kinds(), func(k lifecycle.Kind) bool { return k == lifecycle.KindMemory })
+	records, err := a.memory.List(ctx, turn.Conversation, lifecycle.ListOptions{Kinds: kinds})
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Order != int64(turn.Number) {
+			continue
+		}
+		if err := a.memory.RemoveRecord(ctx, turn.Conversation, r.Ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyRecords gives a copy of a task its records.

@@ -75,6 +75,11 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 	if err != nil {
 		return nil, err
 	}
+	if turn != nil && o.From != "" {
+		if err := checkReopening(*turn); err != nil {
+			return nil, err
+		}
+	}
 	ended := info.Status == agent.StatusDone || info.Status == agent.StatusFailed && !o.Retry && !o.RetryUnknown
 	if !ended || o.From != "" {
 		if err := a.LoadModel(ctx); err != nil {
@@ -100,7 +105,11 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 		if report != nil {
 			report.ConversationID = turn.Conversation
 		}
-		if !ended || o.From != "" {
+		switch {
+		case ended && o.From == "": // it was only read
+		case report == nil:
+			err = errors.Join(err, a.closeTurn(ctx, *turn))
+		default:
 			err = errors.Join(err, a.finishTurn(ctx, *turn, report))
 		}
 	}

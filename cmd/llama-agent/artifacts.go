@@ -40,7 +40,7 @@ func newArtifactsList(s *session) *cobra.Command {
 			return s.listArtifacts(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.thread, "thread", "", "only those of the task `ID`")
+	cmd.Flags().StringVar(&o.thread, "thread", "", "only those of the task or conversation `ID`")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "list at most `N` results, 0 for all")
 	_ = cmd.RegisterFlagCompletionFunc("thread", s.completeThread)
 	return cmd
