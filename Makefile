@@ -20,7 +20,8 @@ help: ## show this list
 
 run: build model ## set everything up once, then do a task: make run GOAL="…"
 	@if [ -z '$(subst ','\'',$(GOAL))' ]; then echo 'error: no goal; use make run GOAL="How many files are here?"' >&2; exit 2; fi
-	@bin/llama-agent run -C '$(WORKSPACE)' --model-path '$(MODEL)' -- '$(subst ','\'',$(GOAL))'
+	@bin/llama-agent run -C '$(WORKSPACE)' --model-path '$(MODEL)' --set memory.artifact_virtualization=true \
+	  --set memory.lifecycle_context=true -- '$(subst ','\'',$(GOAL))'
 
 build: go llama ## build bin/llama-agent (builds llama.cpp first, once)
 	@mkdir -p bin

@@ -59,19 +59,19 @@ func TestLargeResultsStayOutsideThePrompt(t *testing.T) {
 		return r
 	}
 	inline := rig(nil, plan("stop|none"), answer("under the stair"))
-	whole := inline.run("Where is the key?")
+	whole := inline.run("What was hidden, and below what?")
 	require.Empty(t, whole.Calls[0].ArtifactID)
 	require.Contains(t, inline.model.questions()[1].flat(false), "line 200 is of no interest", "without an archive nothing changes")
 
 	first := rig(archived(t, store), plan("stop|none"), answer("nobody knows"))
-	report := first.run("Where is the key?")
+	report := first.run("What was hidden, and below what?")
 	ref := report.Calls[0].ArtifactID
 	require.True(t, strings.HasPrefix(ref, "artifact://"), "%q", ref)
 	require.NotContains(t, string(report.Calls[0].Result), "of no interest")
 	require.Less(t, report.CheckpointBytes*3, whole.CheckpointBytes, "the state holds the description only")
 
 	r := rig(archived(t, store), plan("find the key|search_artifact|"+ref), args(`{"query":"key"}`), answer("under the third stair"))
-	report = r.run("Where is the key?")
+	report = r.run("What was hidden, and below what?")
 	require.Equal(t, agent.StatusDone, report.Status)
 	require.Equal(t, ref, report.Calls[0].ArtifactID, "the same call has the same reference in every task")
 	require.Contains(t, string(report.Calls[1].Result), "under the third stair")
@@ -104,10 +104,21 @@ func TestResultThatCannotBeStoredStaysInThePrompt(t *testing.T) {
 	r := newRig(t, change, plan("read the book|look|book"), answer("under the third stair"))
 	r.texts["book"] = book()
 	require.NoError(t, store.Close())
-	report := r.run("Where is the key?")
+	report := r.run("What was hidden, and below what?")
 	require.Equal(t, agent.StatusDone, report.Status)
 	require.Empty(t, report.Calls[0].ArtifactID)
 	require.Contains(t, string(report.Calls[0].Result), "under the third stair", "nothing is lost")
 	require.Len(t, report.Notes, 1)
 	require.Contains(t, report.Notes[0], "stays in the prompt")
+}
+
+// A description that shows the line that was asked for needs no review, and no search.
+func TestDescriptionsThatHoldTheAnswerAreTrusted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, archived(t, openArtifacts(t)), plan("read the book|look|book"), answer("under the third stair"))
+	r.texts["book"] = book()
+	report := r.run("Where lies the key?")
+	require.Equal(t, agent.StatusDone, report.Status)
+	require.NotEmpty(t, report.Calls[0].ArtifactID)
+	require.Contains(t, r.model.questions()[1].flat(false), "251: the key lies under the third stair")
 }

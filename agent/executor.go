@@ -216,6 +216,7 @@ type outcome struct {
 	Record   string          `json:"record,omitempty"` // the reference of the whole, which Text and Result may then lack
 	Summary  string          `json:"summary,omitempty"`
 	Guide    bool            `json:"guide,omitempty"`
+	Near     bool            `json:"near,omitempty"`
 	Problem  string          `json:"problem,omitempty"` // why a large result was not stored
 
 	Tokens        int   `json:"tokens,omitempty"`
@@ -250,6 +251,9 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 		} else {
 			result, artifact, problem := w.virtualize(ctx, call, result)
 			fresh = newOutcome(result, err, took)
+			if v, ok := result.Data.(tools.VirtualResult); ok {
+				fresh.Near = v.Near
+			}
 			fresh.Artifact = artifact
 			fresh.Problem = strings.TrimSpace(problem + " " + w.keep(ctx, call, &fresh, key))
 		}
@@ -266,6 +270,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 	case err == nil:
 		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
 		call.Artifact, call.Record, call.Summary, call.Guide = done.Artifact, done.Record, done.Summary, done.Guide
+		call.Near = done.Near
 		call.Tokens, call.SummaryTokens = done.Tokens, done.SummaryTokens
 		if err := w.restore(ctx, Owner(ctx), call); err != nil {
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
@@ -309,6 +314,9 @@ type ownerKey struct{}
 func withOwner(ctx context.Context, owner string) context.Context {
 	return context.WithValue(ctx, ownerKey{}, owner)
 }
+
+// InConversation reports whether the task that ctx belongs to is a turn of a conversation.
+func InConversation(ctx context.Context) bool { return ctx.Value(ownerKey{}) != nil }
 
 // Owner names whom what a tool call stores belongs to: the conversation of the task that ctx belongs to, else its thread, else
 // nobody.

@@ -63,7 +63,11 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		return ""
 	}
 	if len(o.Text) >= l.MinCompactionBytes {
-		o.Summary = summaryOf(o.Text, o.Result, o.Error, w.about(call.Step), l.SummaryChars)
+		facts := o.Result
+		if o.Artifact != "" {
+			facts = nil // its description has them
+		}
+		o.Summary = summaryOf(o.Text, facts, o.Error, w.about(call.Step), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
 			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),

@@ -59,6 +59,9 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 		b.History = turns[start:]
 	} else {
 		budget := max(0, l.BudgetTokens-l.ReservedTokens)
+		if counter, ok := r.config.Model.(tokenCounter); ok {
+			budget = min(budget, counter.ContextSize()/2) // the rules, the tools and this turn need the other half
+		}
 		b.History = turns[lifecycle.Window(tokens, lifecycle.WindowLimits{Hot: l.HotTurns, Activation: l.ActivationTokens, Budget: budget}):]
 	}
 	left := len(turns) - len(b.History)

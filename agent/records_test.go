@@ -204,7 +204,11 @@ func TestSummariesNameStoredResults(t *testing.T) {
 	t.Parallel()
 	for _, goal := range []string{"Where is the key?", "Is line 200 of any interest?", "Goal.", "漢字"} {
 		store := openArtifacts(t)
-		r := counted(t, tight(openRecords(t)), archived(t, store), plan("read|look|a", "read|look|b"), review("done"), answer("read"))
+		reviewed := func(c *agent.Config) {
+			archived(t, store)(c)
+			c.TrustPlan = false // also what shows the answer is reviewed
+		}
+		r := counted(t, tight(openRecords(t)), reviewed, plan("read|look|a", "read|look|b"), review("done"), answer("read"))
 		r.texts["a"], r.texts["b"] = book(), book()+"and more\n"
 		report := r.run(goal)
 		prompt := r.asked(askReview).flat(false)

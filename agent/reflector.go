@@ -23,7 +23,7 @@ func needsReview(plan []Step, calls []Call) bool {
 			continue
 		}
 		c := last[s.Number]
-		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !c.Whole && !whole(c.Result) {
+		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !c.Near && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !c.Whole && !whole(c.Result) {
 			return true
 		}
 	}
@@ -38,11 +38,15 @@ func lookedInto(artifact string, calls []Call) bool {
 }
 
 // whole reports whether a result object says that it holds everything: by convention it says "truncated": true or "at_end":
-// false when there is more, and has an empty list when nothing was found.
+// false when there is more, and has an empty list when nothing was found; "near": true says that it has what it was asked for all the
+// same.
 func whole(result json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil {
 		return false
+	}
+	if string(fields["near"]) == "true" {
+		return true
 	}
 	for name, value := range fields {
 		text := string(value)

@@ -34,6 +34,8 @@ type Call struct {
 	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
 	Artifact string `json:"artifact,omitempty"`
 
+	// Near tells that the description of a stored result shows a line that is likely to be what it is needed for.
+	Near bool `json:"near,omitempty"`
 	// Guide marks the instructions of a skill: the model follows them, where every other result is data.
 	Guide bool `json:"guide,omitempty"`
 	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.

@@ -202,8 +202,14 @@ func resultText(c *Call, text string) string {
 	if c.Guide {
 		return templates.Render(templates.Guide, templates.GuideData{Tool: oneLine(c.Tool), Text: strings.TrimRight(text, "\n")})
 	}
+	note := ""
+	if c.Record != "" && text == c.Summary { // what stands inside the fence could be the file's own words
+		if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+			text, note = text[:at], text[at+1:]
+		}
+	}
 	return templates.Render(templates.Result, templates.ResultData{
-		Tool: oneLine(c.Tool), Step: c.Step, Failed: c.Error != nil, Text: strings.TrimRight(text, "\n"), Fence: fence(text),
+		Tool: oneLine(c.Tool), Step: c.Step, Failed: c.Error != nil, Text: strings.TrimRight(text, "\n"), Fence: fence(text), Note: note,
 	})
 }
 

@@ -56,7 +56,8 @@ func (a *App) lifecycle() *agent.Lifecycle {
 
 // memoryTools remember and recall. Without a store they can be described only.
 func memoryTools(store *lifecycle.Store) []tools.Tool {
-	return tools.Memory(tools.MemoryOptions{Store: store, Owner: agent.Owner})
+	alone := func(ctx context.Context) bool { return !agent.InConversation(ctx) } // nobody else would ever see it
+	return tools.Memory(tools.MemoryOptions{Store: store, Owner: agent.Owner, Shared: alone})
 }
 
 // memoryOff says why the tools about memories are of no use.

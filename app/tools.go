@@ -25,17 +25,21 @@ func Tools(c *config.Config, stores Stores, only []string) (*tools.Registry, err
 }
 
 func toolsWith(c *config.Config, stores Stores, skills tools.SkillSet, only []string) (*tools.Registry, error) {
-	usable := []tools.Tool{}
+	usable, off := []tools.Tool{}, []string{}
 	for _, t := range builtIn(c, stores) {
 		if t.off == "" {
 			usable = append(usable, t.Tool)
+		} else {
+			off = append(off, t.Spec().Name)
 		}
 	}
 	registry, err := newRegistry(c, append(usable, skills.Tools...), skills.MaxTimeout())
 	if err != nil {
 		return nil, err
 	}
-	if names := c.Tools.EnabledTools; len(names) > 0 {
+	if len(c.Tools.EnabledTools) > 0 {
+		// A tool that is off by another setting may be named all the same, so that the setting can be switched.
+		names := slices.DeleteFunc(slices.Clone(c.Tools.EnabledTools), func(name string) bool { return slices.Contains(off, name) })
 		if registry, err = registry.Only(names...); err != nil {
 			return nil, fmt.Errorf("tools.enabled_tools: %w", err)
 		}

@@ -26,6 +26,12 @@ const maxDescriptorName = 60
 // facts and content it has at most 600 bytes. It depends on nothing but its input, and not on the owner or on times, so that a
 // prompt with it stays the same. It is valid UTF-8 that is safe to show. content must be that of a; about may be empty.
 func Descriptor(a Artifact, content []byte, limits Limits, about string) string {
+	text, _ := Describe(a, content, limits, about)
+	return text
+}
+
+// Describe returns the [Descriptor], and whether one of the lines that it shows from between is likely to be what it is needed for.
+func Describe(a Artifact, content []byte, limits Limits, about string) (text string, near bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[large result of %s", a.Tool)
 	if a.Name != "" {
@@ -35,17 +41,17 @@ func Descriptor(a Artifact, content []byte, limits Limits, about string) string 
 	b.WriteString(a.Summary(limits.SummaryChars))
 	if !a.Encoding.Readable() {
 		fmt.Fprintf(&b, "[the content is %s; it cannot be shown, searched or read as text]", a.Encoding)
-		return b.String()
+		return b.String(), false
 	}
 	p := newPreview(content, limits.PreviewChars)
 	p.write(&b)
-	p.writeNearest(&b, about, limits.PreviewChars/2)
+	near = p.writeNearest(&b, about, limits.PreviewChars/2)
 	if p.whole() {
-		return strings.TrimSuffix(b.String(), "\n")
+		return strings.TrimSuffix(b.String(), "\n"), true
 	}
 	fmt.Fprintf(&b, "[to find something in it: search_artifact with artifact_id %q; to read on: retrieve_artifact with it and %s]",
 		a.Ref, p.readOn())
-	return b.String()
+	return b.String(), near
 }
 
 // preview is the beginning and the end of a content.
@@ -105,14 +111,14 @@ func (p preview) write(b *strings.Builder) {
 	}
 }
 
-// writeNearest shows lines between the beginning and the end that share words with about.
-func (p preview) writeNearest(b *strings.Builder, about string, chars int) {
+// writeNearest shows lines between the beginning and the end that share words with about, and reports whether one is near.
+func (p preview) writeNearest(b *strings.Builder, about string, chars int) (near bool) {
 	if p.whole() || p.tail <= p.head {
-		return
+		return false
 	}
 	pieces := excerpt.Nearest(p.content[p.head:p.tail], about, chars)
 	if len(pieces) == 0 {
-		return
+		return false
 	}
 	fmt.Fprintf(b, "--- between them, nearest to the task:\n")
 	before := bytes.Count(p.content[:p.head], []byte{'\n'})
@@ -124,6 +130,7 @@ func (p preview) writeNearest(b *strings.Builder, about string, chars int) {
 		chars -= len(text)
 		fmt.Fprintf(b, "%d: %s\n", before+piece.Line, string(text))
 	}
+	return excerpt.IsNear(pieces)
 }
 
 func lineRange(from, to int) string {

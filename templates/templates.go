@@ -110,9 +110,10 @@ type FinalizerData struct {
 	Evidence      bool
 }
 
-// ResultData wraps what a tool gave back. Fence must not occur in Text.
+// ResultData wraps what a tool gave back. Fence must not occur in Text. Note, which may be empty, is about Text.
 type ResultData struct {
 	Tool, Text, Fence string
+	Note              string
 	Step              int
 	Failed            bool
 }

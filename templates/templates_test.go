@@ -29,7 +29,7 @@ func filled() map[templates.Name][2]any {
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},
 		templates.Finalizer:     {templates.FinalizerData{Task: "t", Problem: "p", Language: "l", Evidence: true}, templates.FinalizerData{}},
-		templates.Result:        {templates.ResultData{Tool: "look", Text: "x", Fence: "```", Step: 1, Failed: true}, templates.ResultData{}},
+		templates.Result:        {templates.ResultData{Tool: "look", Text: "x", Fence: "```", Step: 1, Failed: true, Note: "n"}, templates.ResultData{}},
 		templates.Guide:         {templates.GuideData{Tool: "look", Text: "x"}, templates.GuideData{Text: "y"}},
 		templates.Stopped:       {nil, nil},
 		templates.Recalled:      {templates.RecalledData{Items: []templates.RecalledItem{{Turn: 1, Tool: "look", Ref: "memory://x", Text: "y"}, {Turn: 2, Text: "z"}}, Fence: "```"}, templates.RecalledData{Fence: "```"}},

@@ -92,17 +92,17 @@ func describeSyntax(text []byte, syntax *json.SyntaxError) string {
 	reason := syntax.Error()
 	switch {
 	case strings.Contains(reason, "after top-level value"):
-		return fmt.Sprintf("there is text after the arguments object: %s; give one object only", excerpt(text[at:], 0))
+		return fmt.Sprintf("there is text after the arguments object: %s; give one object only", quoteNear(text[at:], 0))
 	case strings.Contains(reason, "unexpected end"):
-		return fmt.Sprintf("the arguments end in the middle, after %s", excerpt(text, len(text)-1))
+		return fmt.Sprintf("the arguments end in the middle, after %s", quoteNear(text, len(text)-1))
 	case text[at] < 0x20:
-		return fmt.Sprintf(`the arguments have a raw control character inside a string, at %s; write a newline as \n`, excerpt(text, at))
+		return fmt.Sprintf(`the arguments have a raw control character inside a string, at %s; write a newline as \n`, quoteNear(text, at))
 	}
-	return fmt.Sprintf("the arguments are not valid JSON: %s, at %s", reason, excerpt(text, at))
+	return fmt.Sprintf("the arguments are not valid JSON: %s, at %s", reason, quoteNear(text, at))
 }
 
-// excerpt shows up to 20 characters on both sides of a position, between backquotes; line ends become visible.
-func excerpt(text []byte, at int) string {
+// quoteNear shows up to 20 characters on both sides of a position, between backquotes; line ends become visible.
+func quoteNear(text []byte, at int) string {
 	const span = 20
 	from, to := max(0, at-span), min(len(text), at+span)
 	for from > 0 && !utf8.RuneStart(text[from]) {
@@ -125,14 +125,14 @@ func describeNonObject(text []byte) string {
 	var inner string
 	if json.Unmarshal(text, &inner) == nil {
 		if strings.HasPrefix(strings.TrimSpace(inner), "{") {
-			return fmt.Sprintf("the arguments are encoded as JSON twice: they are the string %s; give the object itself", excerpt(text, 0))
+			return fmt.Sprintf("the arguments are encoded as JSON twice: they are the string %s; give the object itself", quoteNear(text, 0))
 		}
-		return fmt.Sprintf("the arguments are the string %s; give an object with named arguments", excerpt(text, 0))
+		return fmt.Sprintf("the arguments are the string %s; give an object with named arguments", quoteNear(text, 0))
 	}
 	if text[0] == '[' {
 		return "the arguments are an array; give an object with named arguments"
 	}
-	return fmt.Sprintf("the arguments are %s; give an object with named arguments", excerpt(text, 0))
+	return fmt.Sprintf("the arguments are %s; give an object with named arguments", quoteNear(text, 0))
 }
 
 // duplicateKey returns the first key that a valid JSON object has twice, or "".

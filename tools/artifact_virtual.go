@@ -42,6 +42,7 @@ type Virtualizer struct {
 // VirtualResult is the Data of a result that was stored.
 type VirtualResult struct {
 	ArtifactSummary
+	Near bool `json:"near,omitempty"` // the text shows a line that is likely to be what the result is needed for
 }
 
 // Apply returns a result as the model should see it. One whose text is not larger than InlineMaxBytes, or that is [Inline], comes
@@ -68,7 +69,8 @@ func (v *Virtualizer) Apply(ctx context.Context, owner, tool string, args json.R
 	if err != nil {
 		return r, nil, fmt.Errorf("storing a large result of %s: %w", tool, err)
 	}
-	return Result{Data: VirtualResult{artifactSummaryOf(a)}, Text: artifacts.Descriptor(a, archive.Content, v.Limits, about)}, &a, nil
+	text, near := artifacts.Describe(a, archive.Content, v.Limits, about)
+	return Result{Data: VirtualResult{artifactSummaryOf(a), near}, Text: text}, &a, nil
 }
 
 func archiveOf(r Result) Archive {

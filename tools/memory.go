@@ -19,8 +19,8 @@ type MemoryOptions struct {
 	// Owner tells whose records a call may see, by its context: the conversation or thread that it is made for. It is
 	// required; with an empty owner a call sees what is everybody's.
 	Owner func(ctx context.Context) string
-	// Shared remembers for everybody in the workspace instead of the owner of the call.
-	Shared   bool
+	// Shared tells, by its context, that a call remembers for everybody in the workspace instead of its owner. Nil: none does.
+	Shared   func(ctx context.Context) bool
 	MaxChars int // of a record that recall_memory shows; 16000
 	MaxHits  int // the most records that recall_memory shows for words; 5
 }
@@ -100,7 +100,8 @@ func (m *memory) remember(ctx context.Context, args rememberArgs) (Remembered, e
 	// The value that counts so far may be the owner's or everybody's. One of the owner's hides what would be remembered for
 	// everybody, so it is replaced in any case.
 	writer := owner
-	if m.options.Shared {
+	shared := m.options.Shared != nil && m.options.Shared(ctx)
+	if shared {
 		writer = ""
 	}
 	for _, reader := range m.readers(ctx) {
@@ -119,7 +120,7 @@ func (m *memory) remember(ctx context.Context, args rememberArgs) (Remembered, e
 			before = history[len(history)-1].Value
 		}
 	}
-	if writer == "" && !m.options.Shared {
+	if writer == "" && !shared {
 		return Remembered{}, &Error{Kind: KindDenied, Message: "there is no conversation to remember this for", Fix: "tell the user that it was not remembered"}
 	}
 	stored, _, err := m.options.Store.Remember(ctx, writer, args.Key, args.Value)

@@ -112,7 +112,7 @@ func TestRemember(t *testing.T) {
 // What is remembered for everybody is everybody's, unless a conversation has its own value.
 func TestRememberForEverybody(t *testing.T) {
 	t.Parallel()
-	shared, s := memoryTools(t, MemoryOptions{Shared: true})
+	shared, s := memoryTools(t, MemoryOptions{Shared: func(context.Context) bool { return true }})
 	rememberAs(t, shared, "me", "dog", "Rex")
 	require.Contains(t, recallAs(t, shared, "you", "dog"), "dog: Rex")
 	require.Contains(t, recallAs(t, shared, "", "dog"), "dog: Rex")

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/llama-agent/llama-agent/internal/excerpt"
 )
 
 const (
@@ -43,6 +45,9 @@ type SearchResult struct {
 	FilesSearched int              `json:"files_searched"`
 	LinesSearched int              `json:"lines_searched"`
 	Skipped       []string         `json:"skipped,omitempty"` // files that could not be searched, with the reason
+	// Nearest are the lines of a single file that share most words with a query that no line contains. They are no matches.
+	Nearest []SearchMatch `json:"nearest,omitempty"`
+	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for
 }
 
 // A SearchMatch is one line that matches.
@@ -108,8 +113,25 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			}
 		}
 		result := s.result()
+		if single && !args.Regex && result.Total == 0 && result.OtherCase == 0 {
+			result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
+		}
 		return Result{Data: result, Text: searchText(result, args, files)}, nil
 	})
+}
+
+// nearestIn looks into the beginning of a file for lines near a query. It is a help only, so that an error gives none.
+func (w *workspace) nearestIn(ctx context.Context, path, query string) (lines []SearchMatch, near bool) {
+	f, problem := w.openText(ctx, path)
+	if problem != nil {
+		return nil, false
+	}
+	defer f.Close()
+	text, err := f.bytesAt(0, excerpt.MaxText)
+	if err != nil && len(text) == 0 {
+		return nil, false
+	}
+	return nearestLines(f.target.show, text, query)
 }
 
 // searchTargets returns the files that a path, folder or glob names, and whether it names one file exactly.
@@ -390,6 +412,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	} else {
 		fmt.Fprintf(&b, " in %s (%s searched)", plural(len(r.Files), "file"), plural(r.FilesSearched, "file"))
 	}
+	writeNearest(&b, r.Nearest)
 	if len(r.Matches) < found {
 		fmt.Fprintf(&b, "; the first %d:", len(r.Matches))
 	} else if found > 0 {

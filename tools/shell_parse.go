@@ -84,7 +84,7 @@ func (s *shell) parse(command string) (*shellPlan, *Error) {
 // parseCommand reads a command line and decides nothing about it but that it is one line of shell.
 func parseCommand(command string) (*syntax.File, *Error) {
 	if i := strings.IndexFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }); i >= 0 {
-		return nil, refuse(fmt.Sprintf("the command contains a line end or another control character, at %s", excerpt([]byte(command), i)),
+		return nil, refuse(fmt.Sprintf("the command contains a line end or another control character, at %s", quoteNear([]byte(command), i)),
 			"write one line; separate commands with ; or &&")
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
@@ -122,7 +122,7 @@ func syntaxProblem(command string, err error) *Error {
 	}
 	return &Error{
 		Kind:    KindInvalidArguments,
-		Message: fmt.Sprintf("the command is not valid shell: %s, at %s", reason, excerpt([]byte(command), min(at, len(command)))),
+		Message: fmt.Sprintf("the command is not valid shell: %s, at %s", reason, quoteNear([]byte(command), min(at, len(command)))),
 		Fix:     "put text with special characters between single quotes",
 	}
 }

@@ -122,7 +122,7 @@ func (t *skillTemplate) plan(s *shell, values map[string]string, dashed map[stri
 // checkOneLine refuses what a command line may not contain either, and tabs.
 func checkOneLine(name, value string) *Error {
 	if i := strings.IndexFunc(value, unicode.IsControl); i >= 0 {
-		return refuse(fmt.Sprintf("the value of %s contains a line end or another control character, at %s", name, excerpt([]byte(value), i)),
+		return refuse(fmt.Sprintf("the value of %s contains a line end or another control character, at %s", name, quoteNear([]byte(value), i)),
 			"give one line of plain text")
 	}
 	return nil

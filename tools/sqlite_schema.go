@@ -174,7 +174,7 @@ func (d *database) explainQuery(ctx context.Context, tool, statement string, err
 func (d *database) explainNames(ctx context.Context, out *Error, problem *readdb.Error, statement string) {
 	out.Kind = KindInvalidArguments
 	if problem.Offset >= 0 && problem.Offset < len(statement) && !strings.HasPrefix(problem.Message, "no such") {
-		out.Message += ", at " + excerpt([]byte(statement), problem.Offset)
+		out.Message += ", at " + quoteNear([]byte(statement), problem.Offset)
 	}
 	relations, err := d.relations(ctx)
 	if err != nil || len(relations) == 0 {

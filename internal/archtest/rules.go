@@ -33,7 +33,7 @@ var rules = []rule{
 	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
 	{"lifecycle", []string{"graph/store/fulltext", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
 	{"conversation", []string{"internal/sqlitedb"}, "stores do not know each other; agent and app bring them together"},
-	{"tools", []string{"artifacts", "internal/hostile", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
+	{"tools", []string{"artifacts", "internal/excerpt", "internal/hostile", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
 	{"templates", nil, "role texts are data"},
 	{"telemetry", nil, "recording must not influence what is recorded"},
 	{"config", nil, "settings are plain values; app turns them into parts"},

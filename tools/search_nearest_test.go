@@ -1,0 +1,59 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSearchThatFindsNothingShowsTheNearestLines(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "%d nothing of interest happened in the harbour\n", i)
+	}
+	b.WriteString("Inspector booked for the boiler, reference BQ-1\n")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "journal.txt"), []byte(b.String()), 0o600))
+	w := Files(FileOptions{Workspace: dir})
+	registry, err := NewRegistry(w...)
+	require.NoError(t, err)
+	find := func(args string) Result {
+		result, err := registry.Call(t.Context(), "search_file", json.RawMessage(args))
+		require.NoError(t, err)
+		return result
+	}
+	result := find(`{"file_path":"journal.txt","query":"the boiler inspector"}`)
+	require.Contains(t, result.Text, "0 lines contain \"the boiler inspector\" in journal.txt (301 lines searched). ")
+	require.Contains(t, result.Text, "\n301: Inspector booked for the boiler, reference BQ-1")
+	data := result.Data.(SearchResult)
+	require.Empty(t, data.Matches, "they are no matches")
+	require.Equal(t, 301, data.Nearest[len(data.Nearest)-1].Line)
+	for _, args := range []string{
+		`{"file_path":"journal.txt","query":"boiler"}`, `{"file_path":"journal.txt","query":"BOILER"}`, `{"file_path":"journal.txt","query":"x y"}`,
+		`{"file_path":"journal.txt","query":"the boiler inspector","regex":true}`, `{"file_path":"*.txt","query":"the boiler inspector"}`,
+	} {
+		require.Empty(t, find(args).Data.(SearchResult).Nearest, args)
+	}
+}
+
+func TestSearchOfAnArtifactThatFindsNothingShowsTheNearestLines(t *testing.T) {
+	t.Parallel()
+	registry, s := artifactTools(t, ArtifactOptions{})
+	text := strings.Repeat("nothing of interest happened in the harbour\n", 300) + "Inspector booked for the boiler, reference BQ-1\n"
+	a := storeArtifact(t, s, "me", "journal.txt", text)
+	result, err := registry.Call(asOwner("me"), "search_artifact", fmt.Appendf(nil, `{"artifact_id":%q,"query":"the boiler inspector"}`, a.Ref))
+	require.NoError(t, err)
+	require.Contains(t, result.Text, "\n301: Inspector booked for the boiler, reference BQ-1")
+	data := result.Data.(ArtifactMatches)
+	require.Empty(t, data.Matches)
+	nearest := data.Nearest[len(data.Nearest)-1]
+	page, err := registry.Call(asOwner("me"), "retrieve_artifact", fmt.Appendf(nil, `{"artifact_id":%q,"start_line":%d,"max_lines":1}`, a.Ref, nearest.Line))
+	require.NoError(t, err)
+	require.Contains(t, page.Text, "reference BQ-1", "the line number is the one that retrieval takes")
+}
