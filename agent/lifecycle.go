@@ -64,8 +64,8 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 	}
 	if len(o.Text) >= l.MinCompactionBytes {
 		facts := o.Result
-		if o.Artifact != "" {
-			facts = nil // its description has them
+		if o.Artifact != "" { // its description has the facts; what counts is how to get at the rest
+			facts = json.RawMessage(compactJSON(map[string]string{"artifact_id": o.Artifact}))
 		}
 		o.Summary = summaryOf(o.Text, facts, o.Error, w.about(call.Step), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
