@@ -53,7 +53,7 @@ type App struct {
 	artifacts *artifacts.Store // nil when there is none
 	memory    *lifecycle.Store // nil when there is none
 
-	conversations *conversation.Store // nil when there is none and none is to be made
+	conversations *conversation.Store // nil when there is none; see needConversations
 	telemetry     *telemetry.Recorder // nil when nothing is recorded
 	contextSize   int                 // of the model in tokens, 0 when it is not known
 	skills        tools.SkillSet

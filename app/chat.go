@@ -44,7 +44,7 @@ type Chat struct {
 // ErrBusy says that a task is under way.
 var ErrBusy = errors.New("a turn is running; wait for it, or stop it with /cancel")
 
-// OpenChat opens the agent and finds the conversation. It loads no model and stores nothing.
+// OpenChat opens the agent and finds the conversation. It loads no model.
 func OpenChat(ctx context.Context, o ChatOptions) (*Chat, error) {
 	a, err := Open(ctx, o.Options)
 	if err != nil {
@@ -59,6 +59,9 @@ func OpenChat(ctx context.Context, o ChatOptions) (*Chat, error) {
 
 // begin chooses the first conversation.
 func (c *Chat) begin(ctx context.Context, id string, fresh bool) error {
+	if err := c.app.needConversations(ctx); err != nil {
+		return err
+	}
 	if fresh {
 		c.fresh = id
 		return c.app.freeID(ctx, id)

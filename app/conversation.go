@@ -27,14 +27,20 @@ type Turn = conversation.Turn
 // ErrNoConversation says that there is no conversation yet.
 var ErrNoConversation = errors.New("there is no conversation in this workspace")
 
-// openConversations opens the store of conversations.
+// openConversations opens the store of conversations if there is one.
 func (a *App) openConversations(ctx context.Context) error {
-	path := a.options.Config.Agent.ConversationDBPath
-	if a.options.Existing {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	if _, err := os.Stat(a.options.Config.Agent.ConversationDBPath); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	return a.needConversations(ctx)
+}
+
+// needConversations opens the store of conversations unless it is open, and makes one if there is none.
+func (a *App) needConversations(ctx context.Context) error {
+	if a.conversations != nil {
+		return nil
+	}
+	path := a.options.Config.Agent.ConversationDBPath
 	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("making the folder of the database of conversations: %w; choose another place with agent.conversation_db_path", err)
 	}
@@ -171,6 +177,9 @@ func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
 		if _, err := a.tools.Only(t.Tools...); err != nil {
 			return nil, err
 		}
+	}
+	if err := a.needConversations(ctx); err != nil {
+		return nil, err
 	}
 	id, exists, err := a.chooseConversation(ctx, t)
 	if err != nil {
