@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/llama-agent/llama-agent/internal/reference"
 )
 
 func TestPages(t *testing.T) {
@@ -180,7 +182,7 @@ func FuzzParseRef(f *testing.F) {
 			require.Empty(t, ref)
 			return
 		}
-		require.Regexp(t, fmt.Sprintf(`^artifact://[%s]{8,52}$`, idAlphabet), ref)
+		require.Regexp(t, fmt.Sprintf(`^artifact://[%s]{8,52}$`, reference.Alphabet), ref)
 		again, ok := ParseRef(ref)
 		require.True(t, ok)
 		require.Equal(t, ref, again)

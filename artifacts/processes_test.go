@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/internal/reference"
 )
 
 // child is another process on the same folder.
@@ -67,7 +69,7 @@ func work(dir, name string) error {
 			if err != nil {
 				return err
 			}
-			if _, err := s.Remove(ctx, "live-"+name, scheme+idCoding.EncodeToString(source[:])[:minID]); err != nil {
+			if _, err := s.Remove(ctx, "live-"+name, scheme+reference.Coding.EncodeToString(source[:])[:minID]); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/llama-agent/llama-agent/internal/reference"
 )
 
 // Put stores content for an owner and returns its artifact. The content is not kept or changed. Putting the same content of the
@@ -179,7 +181,7 @@ func (t *txn) put(ctx context.Context, p *incoming, now time.Time) error {
 
 // freeID returns the shortest reference of an artifact that no other one of its owner has.
 func (t *txn) freeID(ctx context.Context, p *incoming) (string, error) {
-	full := idCoding.EncodeToString(p.source[:])
+	full := reference.Coding.EncodeToString(p.source[:])
 	for n := minID; n <= maxID; n += growID {
 		var source []byte
 		err := t.Row(ctx, "source_of", p.Owner, full[:n]).Scan(&source)

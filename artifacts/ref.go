@@ -1,9 +1,6 @@
 package artifacts
 
-import (
-	"encoding/base32"
-	"strings"
-)
+import "github.com/llama-agent/llama-agent/internal/reference"
 
 // scheme begins every reference.
 const scheme = "artifact://"
@@ -16,10 +13,7 @@ const (
 	growID = 4
 )
 
-// idCoding has no letters that are easily mistaken for digits.
-var idCoding = base32.NewEncoding(idAlphabet).WithPadding(base32.NoPadding)
-
-const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+var refForm = reference.Form{Scheme: scheme, Shortest: minID, Step: growID, Longest: maxID}
 
 // ParseRef returns a reference in the form in which [Artifact] has it, and whether s can be one. It accepts one without its
 // scheme and in capital letters. It says nothing about whether the artifact exists.
@@ -32,29 +26,4 @@ func ParseRef(s string) (ref string, ok bool) {
 }
 
 // parseID returns the opaque part of a reference. What it lets through has only letters and digits.
-func parseID(s string) (id string, ok bool) {
-	if len(s) > len(scheme)+maxID {
-		return "", false
-	}
-	id = strings.TrimPrefix(asciiLower(s), scheme)
-	if len(id) < minID || len(id) > maxID || (len(id)-minID)%growID != 0 {
-		return "", false
-	}
-	for i := range len(id) {
-		if strings.IndexByte(idAlphabet, id[i]) < 0 {
-			return "", false
-		}
-	}
-	return id, true
-}
-
-// asciiLower leaves what is not ASCII alone: some of it has ASCII letters as its lower case.
-func asciiLower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}
+func parseID(s string) (id string, ok bool) { return refForm.Parse(s) }

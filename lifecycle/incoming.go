@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/llama-agent/llama-agent/internal/reference"
 )
 
 // incoming is a record on its way into the store, with all that can be computed before the database is locked.
@@ -110,7 +112,7 @@ func (t *txn) record(ctx context.Context, p *incoming) (int64, error) {
 
 // freeRef returns the shortest reference of a digest that no record has.
 func (t *txn) freeRef(ctx context.Context, digest []byte) (string, error) {
-	full := idCoding.EncodeToString(digest)
+	full := reference.Coding.EncodeToString(digest)
 	for n := minID; n < maxID; n += growID {
 		var taken bool
 		if err := t.Row(ctx, "ref_taken", full[:n]).Scan(&taken); err != nil {

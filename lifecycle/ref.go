@@ -1,9 +1,6 @@
 package lifecycle
 
-import (
-	"encoding/base32"
-	"strings"
-)
+import "github.com/llama-agent/llama-agent/internal/reference"
 
 // Scheme begins every reference.
 const Scheme = "memory://"
@@ -16,10 +13,7 @@ const (
 	growID = 13
 )
 
-// idCoding has no letters that are easily mistaken for digits.
-var idCoding = base32.NewEncoding(idAlphabet).WithPadding(base32.NoPadding)
-
-const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+var refForm = reference.Form{Scheme: Scheme, Shortest: minID, Step: growID, Longest: maxID}
 
 // ParseRef returns a reference in the form in which [Record] has it, and whether s can be one. It accepts one without its scheme and
 // in capital letters. It says nothing about whether the record exists.
@@ -32,24 +26,4 @@ func ParseRef(s string) (ref string, ok bool) {
 }
 
 // parseID returns the opaque part of a reference. What it lets through has only letters and digits.
-func parseID(s string) (id string, ok bool) {
-	if len(s) > len(Scheme)+maxID {
-		return "", false
-	}
-	lower := []byte(s) // of ASCII alone: other letters may have ASCII ones as their lower case
-	for i, c := range lower {
-		if 'A' <= c && c <= 'Z' {
-			lower[i] = c + 'a' - 'A'
-		}
-	}
-	id = strings.TrimPrefix(string(lower), Scheme)
-	if len(id) < minID || len(id)%growID != 0 {
-		return "", false
-	}
-	for i := range len(id) {
-		if strings.IndexByte(idAlphabet, id[i]) < 0 {
-			return "", false
-		}
-	}
-	return id, true
-}
+func parseID(s string) (id string, ok bool) { return refForm.Parse(s) }

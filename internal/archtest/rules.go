@@ -7,6 +7,7 @@ var rules = []rule{
 	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
 	{"internal/hostile", nil, "telling odd text is a leaf that every reader of outside text can share"},
 	{"internal/excerpt", nil, "picking lines of a text is a leaf that every describer of results can share"},
+	{"internal/reference", nil, "reading references is a leaf that every store can share"},
 	{"internal/testmodel", nil, "tests of every package find their models through it"},
 	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
 
@@ -30,8 +31,8 @@ var rules = []rule{
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
 	{"engine", []string{"engine/llama", "engine/gguf"}, "the engine serves any caller of llms.Model, not this agent"},
 
-	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
-	{"lifecycle", []string{"graph/store/fulltext", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
+	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
+	{"lifecycle", []string{"graph/store/fulltext", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
 	{"conversation", []string{"internal/sqlitedb"}, "stores do not know each other; agent and app bring them together"},
 	{"tools", []string{"artifacts", "internal/excerpt", "internal/hostile", "lifecycle"}, "tools are called by anybody with JSON arguments, without a graph or a model"},
 	{"templates", nil, "role texts are data"},
