@@ -75,8 +75,9 @@ func (w *work) compactionLimits(ctx context.Context) lifecycle.CompactionLimits 
 		}
 	}
 	budget = max(budget, 0)
+	trigger := lifecycle.TriggerTokens(l.TriggerTokens, budget, l.TriggerRatio)
 	return lifecycle.CompactionLimits{
-		TriggerTokens: lifecycle.TriggerTokens(l.TriggerTokens, budget, l.TriggerRatio), BudgetTokens: budget,
+		TriggerTokens: trigger, TargetTokens: trigger * 3 / 4, BudgetTokens: budget, // the rest is room for the next results
 		HotRecords: l.HotRecords, MinBytes: l.MinCompactionBytes, MinRatio: l.MinCompactionRatio,
 	}
 }

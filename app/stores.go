@@ -20,7 +20,13 @@ const integrityTime = 15 * time.Second
 
 // checkStores looks at every place that the agent writes to.
 func checkStores(ctx context.Context, c *config.Config, m Machine) []Check {
-	checks := []Check{checkDatabase(ctx, "tasks", c.Agent.DBPath)}
+	checks := []Check{
+		checkDatabase(ctx, "tasks", c.Agent.DBPath, "--db-path"),
+		checkDatabase(ctx, "conversations", c.Agent.ConversationDBPath, "agent.conversation_db_path"),
+	}
+	if _, err := os.Stat(c.Memory.ContextStorePath); err == nil || c.Memory.LifecycleContext {
+		checks = append(checks, checkDatabase(ctx, "memory", c.Memory.ContextStorePath, "memory.context_store_path"))
+	}
 	folder := nearestFolder(c.Agent.DBPath)
 	if m.FreeDiskBytes != nil {
 		const least = 200_000_000
@@ -31,22 +37,23 @@ func checkStores(ctx context.Context, c *config.Config, m Machine) []Check {
 	return checks
 }
 
-// checkDatabase checks that a database can be read and written, and that what is in it is whole.
-func checkDatabase(ctx context.Context, name, path string) Check {
+// checkDatabase checks that a database can be read and written, and that what is in it is whole. setting is what chooses its place.
+func checkDatabase(ctx context.Context, name, path, setting string) Check {
+	elsewhere := "or choose another place with " + setting
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		folder := nearestFolder(path)
 		if !mayWrite(folder) {
-			return problem(name, "change its permissions, or choose another place with --db-path", "%s cannot be made: %s is not writable", path, folder)
+			return problem(name, "change its permissions, "+elsewhere, "%s cannot be made: %s is not writable", path, folder)
 		}
 		return ok(name, "%s will be made", path)
 	case err != nil:
-		return problem(name, "check its permissions, or choose another place with --db-path", "%v", err)
+		return problem(name, "check its permissions, "+elsewhere, "%v", err)
 	case info.IsDir():
-		return problem(name, "choose another place with --db-path", "%s is a folder", path)
+		return problem(name, strings.TrimPrefix(elsewhere, "or "), "%s is a folder", path)
 	case !mayWrite(path) || !mayWrite(filepath.Dir(path)):
-		return problem(name, "change its permissions, or choose another place with --db-path", "%s or its folder is not writable", path)
+		return problem(name, "change its permissions, "+elsewhere, "%s or its folder is not writable", path)
 	}
 	ctx, cancel := context.WithTimeout(ctx, integrityTime)
 	defer cancel()

@@ -35,6 +35,7 @@ func (s Stored) shownBytes() int {
 // CompactionLimits bound [PlanCompaction].
 type CompactionLimits struct {
 	TriggerTokens int     // nothing is compacted up to here; see [TriggerTokens]. Not more than BudgetTokens counts
+	TargetTokens  int     // what hot records may take together with the others; 0: TriggerTokens, more does not count
 	BudgetTokens  int     // beyond this, prefill does not matter
 	HotRecords    int     // the newest records, which stay whole; at least 1
 	MinBytes      int     // smaller records stay whole
@@ -69,7 +70,8 @@ type Compaction struct {
 // PlanCompaction decides which records, given oldest first in the order in which a prompt shows them, give way to their summaries.
 //
 // Nothing is compacted while all records together fit TriggerTokens. Then the newest HotRecords stay whole as far as they fit
-// TriggerTokens together with what the older ones take at the least; the newest one stays in any case, unless it alone exceeds
+// TargetTokens together with what the older ones take at the least, so that with a target below the trigger a compaction leaves room
+// and the next result does not make another; the newest one stays in any case, unless it alone exceeds
 // BudgetTokens. Of the others those are eligible that are neither pinned nor compacted, have MinBytes or more, and whose summary
 // saves MinRatio of their bytes, and tokens too.
 //
@@ -85,6 +87,9 @@ type Compaction struct {
 // Applying the plan and planning again compacts nothing more.
 func PlanCompaction(stored []Stored, limits CompactionLimits) Compaction {
 	limits.TriggerTokens = min(limits.TriggerTokens, limits.BudgetTokens)
+	if limits.TargetTokens <= 0 || limits.TargetTokens > limits.TriggerTokens {
+		limits.TargetTokens = limits.TriggerTokens
+	}
 	var c Compaction
 	for _, s := range stored {
 		c.TokensBefore += s.shown()
@@ -155,7 +160,7 @@ func hotFrom(stored []Stored, limits CompactionLimits) int {
 		s := stored[from-1]
 		older -= least(s)
 		hot += s.shown()
-		fits := hot+older <= limits.TriggerTokens
+		fits := hot+older <= limits.TargetTokens
 		if from == len(stored) {
 			fits = hot <= limits.BudgetTokens
 		}

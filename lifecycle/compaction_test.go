@@ -91,6 +91,13 @@ func TestPlanCompaction(t *testing.T) {
 				Compact: []int{1, 2}, TokensBefore: 4200, TokensAfter: 2220, BytesBefore: 16800, BytesAfter: 8880, Gain: 1980,
 			},
 		},
+		"a target that leaves room": {
+			stored: []lifecycle.Stored{record(1000, unsent), record(1000, unsent), record(1000, unsent), record(1000, unsent)},
+			change: func(l *lifecycle.CompactionLimits) { l.TargetTokens = 2199 },
+			want: lifecycle.Compaction{
+				Compact: []int{0, 1, 2}, TokensBefore: 4000, TokensAfter: 1300, BytesBefore: 16000, BytesAfter: 5200, Gain: 2700,
+			},
+		},
 		"the newest stays": {
 			stored: []lifecycle.Stored{record(100, unsent), record(5000, unsent)},
 			change: func(l *lifecycle.CompactionLimits) { l.HotRecords = 0 },
@@ -137,7 +144,7 @@ func TestPlanCompactionProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		records := rapid.SliceOfN(stored, 0, 20).Draw(r, "records")
 		limits := lifecycle.CompactionLimits{
-			TriggerTokens: rapid.IntRange(0, 6000).Draw(r, "trigger"), BudgetTokens: rapid.IntRange(0, 12000).Draw(r, "budget"),
+			TriggerTokens: rapid.IntRange(0, 6000).Draw(r, "trigger"), TargetTokens: rapid.IntRange(0, 6000).Draw(r, "target"), BudgetTokens: rapid.IntRange(0, 12000).Draw(r, "budget"),
 			HotRecords: rapid.IntRange(0, 5).Draw(r, "hot"), MinBytes: rapid.IntRange(0, 3000).Draw(r, "min bytes"), MinRatio: rapid.Float64Range(0, 1).Draw(r, "ratio"),
 		}
 		c := lifecycle.PlanCompaction(records, limits)
