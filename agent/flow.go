@@ -62,6 +62,10 @@ func (f *flow) routeStep(s graph.State) string {
 		if _, more := nextStep(plan); more {
 			return executorNode
 		}
+		c := countersChannel.Get(s)
+		if planIsFull(transcriptChannel.Get(s), c.Iterations, f.limits.MaxPlanSteps) && c.iterations() < f.limits.MaxIterations {
+			return plannerNode
+		}
 	}
 	calls := callsOf(transcriptChannel.Get(s))
 	if len(calls) == 0 || f.trustPlan && !needsReview(plan, calls) {

@@ -174,7 +174,7 @@ func TestPlanHasAtMostTheStepsAllowed(t *testing.T) {
 	t.Parallel()
 	three := plan("a|none", "b|none", "c|none")
 	limit := func(n int) func(*agent.Config) { return func(c *agent.Config) { c.Limits.MaxPlanSteps = n } }
-	r := newRig(t, limit(3), three, answer("x"))
+	r := newRig(t, limit(4), three, answer("x"))
 	require.Equal(t, agent.StatusDone, r.run("Three?").Status)
 
 	r = newRig(t, limit(2), three, three, answer("could not plan"))
@@ -182,6 +182,26 @@ func TestPlanHasAtMostTheStepsAllowed(t *testing.T) {
 	require.Equal(t, agent.StatusFailed, report.Status)
 	require.Equal(t, agent.KindInvalidReply, report.Error.Kind)
 	require.Contains(t, r.model.questions()[1].instruction(), "could not be used")
+}
+
+// A plan that is as long as it may be can be short of steps: the rest is asked for once it is done.
+func TestFullPlanIsContinued(t *testing.T) {
+	t.Parallel()
+	full := func(c *agent.Config) { c.Limits.MaxPlanSteps, c.TrustPlan = 2, true }
+	first := plan("weigh|look|stone", "see|look|lamp")
+	r := newRig(t, full, first, plan("hear|look|bell"), answer("12 kg, green, loud"))
+	r.texts["bell"] = "the bell is loud"
+	report := r.run("Stone, lamp and bell?")
+	require.Equal(t, agent.StatusDone, report.Status)
+	require.Equal(t, "done done done", states(report))
+	require.Contains(t, r.model.questions()[1].instruction(), "as many steps as a plan may have")
+
+	r = newRig(t, full, first, plan("nothing is missing|none"), answer("12 kg, green"))
+	require.Equal(t, agent.StatusDone, r.run("Stone and lamp?").Status)
+
+	r = newRig(t, full, first, first, answer("12 kg, green")) // nothing new: no failure, and not asked for a third time
+	report = r.run("Stone and lamp?")
+	require.Equal(t, agent.StatusDone, report.Status, "%v", report.Error)
 }
 
 func TestToolsOfTheTaskDecideWhatTheModelMayChoose(t *testing.T) {

@@ -25,6 +25,8 @@ func (w *work) makePlan(ctx context.Context) error {
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
 	if guide := w.freshGuide(); guide != "" {
 		data.Guide = guide
+	} else if planIsFull(w.trunk.entries, w.counters.Iterations-1, w.limits.MaxPlanSteps) && !lastRunFailed(w.plan) {
+		data.Full = true
 	} else if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}
@@ -37,10 +39,27 @@ func (w *work) makePlan(ctx context.Context) error {
 	w.add(Entry{Plan: plan.Steps})
 	w.plan = extendPlan(w.plan, plan.Steps, w.counters.Iterations, w.calls())
 	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
-	if _, ok := nextStep(w.plan); !ok {
+	if _, ok := nextStep(w.plan); !ok && !data.Full {
 		w.fail(KindNoProgress, "the new plan only repeats finished steps"+w.stillMissing())
 	}
 	return nil
+}
+
+// planIsFull reports whether the plan of an iteration had as many steps as a plan may have and brought something new, so that there
+// may be more to do than it could say.
+func planIsFull(entries []Entry, iteration, most int) bool {
+	if !broughtSomething(callsOf(entries), iteration) {
+		return false
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Review != nil {
+			return false // which has seen what is missing
+		}
+		if steps := entries[i].Plan; steps != nil {
+			return len(steps) >= most
+		}
+	}
+	return false
 }
 
 // readGuide reads the skill that the user chose for the task, before the first plan. One that cannot be read is told to the model as

@@ -168,7 +168,7 @@ func TestStorageGrowsWithWhatIsNew(t *testing.T) {
 			planned = append(planned, fmt.Sprintf("read|look|%d", i))
 		}
 		r := counted(t, l, func(c *agent.Config) {
-			c.Saver, c.Limits = saver, agent.Limits{MaxPlanSteps: 40, MaxToolCalls: 40}
+			c.Saver, c.Limits = saver, agent.Limits{MaxPlanSteps: 41, MaxToolCalls: 40}
 			c.Archive = &tools.Virtualizer{Store: store, InlineMaxBytes: 8192, Limits: artifacts.DefaultLimits()}
 		}, plan(planned...), review("done"), answer("read"))
 		random := rand.NewChaCha8([32]byte{1})

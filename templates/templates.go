@@ -67,6 +67,7 @@ type PlannerData struct {
 	Missing []string
 	Known   bool
 	Guide   string // skill whose instructions were just read; empty: none
+	Full    bool   // the last plan had as many steps as a plan may have
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.

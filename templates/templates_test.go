@@ -24,7 +24,7 @@ func filled() map[templates.Name][2]any {
 			Files:        []templates.FileData{{Path: "a.txt", Note: "3 KB", Detail: "  x"}, {Path: "b"}},
 			FilesLeftOut: 2, Attached: []string{"c.txt"}, Remembered: []string{"key: value"},
 		}, templates.WorkspaceData{}},
-		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{Known: true, Guide: "look"}},
+		templates.Planner:       {templates.PlannerData{Task: "t", Missing: []string{"m"}}, templates.PlannerData{Known: true, Full: true}},
 		templates.Arguments:     {templates.ArgumentsData{Task: "t", Do: "d", File: "f", Again: true, Number: 1, Tool: "look", Parameters: []templates.ParameterData{{Name: "at", Type: "text", Description: "what", Required: true}}}, templates.ArgumentsData{}},
 		templates.Choose:        {templates.ChooseData{Task: "t", Do: "d", Again: true, Number: 1}, templates.ChooseData{}},
 		templates.Reflector:     {templates.ReflectorData{Task: "t", Steps: []templates.StepData{{Number: 1, Do: "d", Tool: "look", State: "done"}}}, templates.ReflectorData{}},
