@@ -194,7 +194,10 @@ func TestFullPlanIsContinued(t *testing.T) {
 	report := r.run("Stone, lamp and bell?")
 	require.Equal(t, agent.StatusDone, report.Status)
 	require.Equal(t, "done done done", states(report))
-	require.Contains(t, r.model.questions()[1].instruction(), "as many steps as a plan may have")
+	again := r.model.questions()[1]
+	require.Contains(t, again.instruction(), "as many steps as a plan may have")
+	require.Contains(t, schemaText(r.model.questions()[0].options), `"stone"`)
+	require.NotContains(t, schemaText(again.options), `"stone"`, "what was read isn't offered again")
 
 	r = newRig(t, full, first, plan("nothing is missing|none"), answer("12 kg, green"))
 	require.Equal(t, agent.StatusDone, r.run("Stone and lamp?").Status)

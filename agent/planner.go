@@ -18,17 +18,19 @@ func (w *work) makePlan(ctx context.Context) error {
 	if err := w.readGuide(ctx); err != nil {
 		return err
 	}
-	form, err := planForm(w.offered.Specs(), w.task.Facts, w.outside(), w.limits)
-	if err != nil {
-		return err
-	}
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
+	facts := w.task.Facts
 	if guide := w.freshGuide(); guide != "" {
 		data.Guide = guide
 	} else if planIsFull(w.trunk.entries, w.counters.Iterations-1, w.limits.MaxPlanSteps) && !lastRunFailed(w.plan) {
 		data.Full = true
+		facts = w.unread() // a small model would write the same plan again
 	} else if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
+	}
+	form, err := planForm(w.offered.Specs(), facts, w.outside(), w.limits)
+	if err != nil {
+		return err
 	}
 	plan, err := askFor[plannedSteps](ctx, w, request{
 		label: "plan", instruction: templates.Render(templates.Planner, data), form: form,
@@ -60,6 +62,17 @@ func planIsFull(entries []Entry, iteration, most int) bool {
 		}
 	}
 	return false
+}
+
+// unread are the facts without the files that finished steps were about.
+func (w *work) unread() Facts {
+	facts := w.task.Facts
+	done := func(path string) bool {
+		return slices.ContainsFunc(w.plan, func(s Step) bool { return s.State == StepDone && s.File == path })
+	}
+	facts.Files = slices.DeleteFunc(slices.Clone(facts.Files), func(f File) bool { return done(f.Path) })
+	facts.Attached = slices.DeleteFunc(slices.Clone(facts.Attached), done)
+	return facts
 }
 
 // readGuide reads the skill that the user chose for the task, before the first plan. One that cannot be read is told to the model as
