@@ -28,10 +28,10 @@ type processList func(device uintptr, count *uint32, infos *nvmlProcess) int32
 
 // nvmlProcess is nvmlProcessInfo_v2_t of nvml.h.
 type nvmlProcess struct {
-	pid             uint32
-	used            uint64 // bytes; nvmlUnknown: not told
-	gpuInstance     uint32
-	computeInstance uint32
+	pid  uint32
+	used uint64 // bytes; nvmlUnknown: not told
+	_    uint32 // gpuInstanceId
+	_    uint32 // computeInstanceId
 }
 
 // Constants of nvml.h.
