@@ -26,7 +26,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 			text = cut.Partial
 		}
 		reason := "it was empty"
-		if text = strings.TrimSpace(text); isAction(text) {
+		if text = unwrapped(strings.TrimSpace(text), w.task.Goal); isAction(text) {
 			text, reason = "", "it was a plan or a call; the steps are over, write the answer as text"
 		}
 		if text != "" {
@@ -39,6 +39,23 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	}
 	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
 }
+
+// unwrapped takes an answer out of an object with nothing else in it, {"answer":"…"}, as a small model writes among so many objects.
+// A task that speaks of JSON gets what the model wrote.
+func unwrapped(text, goal string) string {
+	if strings.Contains(strings.ToLower(goal), "json") || strings.Contains(goal, "{") {
+		return text
+	}
+	var object map[string]json.RawMessage
+	var answer string
+	if json.Unmarshal([]byte(unfence(text)), &object) != nil || len(object) != 1 || json.Unmarshal(object[roleAnswer], &answer) != nil {
+		return text
+	}
+	return strings.TrimSpace(answer)
+}
+
+// roleAnswer is what the role that writes the answer is called in the prompt.
+const roleAnswer = "answer"
 
 // isAction reports whether a text begins with a plan or a call in the form of the transcript. A small model can go on in that
 // form, because all that it wrote before has it.
