@@ -328,10 +328,11 @@ func Owner(ctx context.Context) string {
 	return info.Thread
 }
 
-// outside is what the task's prompts only mention.
+// outside is what the task's prompts only mention. The first plan needs no tool to recall what is quoted already.
 func (w *work) outside() outside {
 	b := w.task.Background
-	out := outside{stored: w.stored(), records: b.LeftOut > 0 || len(w.trunk.fitting.Summaries) > 0}
+	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
+	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0}
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}

@@ -249,3 +249,21 @@ func TestQuestionsLeaveTheToolAsItIs(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsQuotedNeedsNoRecall(t *testing.T) {
+	t.Parallel()
+	quoted := []Recalled{{Turn: 1, Text: "My dog is called Bruno."}}
+	for _, test := range []struct {
+		background Background
+		iteration  int
+		want       bool
+	}{
+		{Background{}, 1, false},
+		{Background{LeftOut: 3}, 1, true},
+		{Background{LeftOut: 3, Recalled: quoted}, 1, false},
+		{Background{LeftOut: 3, Recalled: quoted}, 2, true}, // it was not enough
+	} {
+		w := &work{task: assignment{Background: test.background}, counters: counters{spent: spent{Iterations: test.iteration}}}
+		require.Equal(t, test.want, w.outside().records, "%+v", test)
+	}
+}
