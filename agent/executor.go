@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/llama-agent/llama-agent/graph"
+	"github.com/llama-agent/llama-agent/lifecycle"
 	"github.com/llama-agent/llama-agent/templates"
 	"github.com/llama-agent/llama-agent/tools"
 )
@@ -332,7 +333,7 @@ func Owner(ctx context.Context) string {
 func (w *work) outside() outside {
 	b := w.task.Background
 	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
-	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0}
+	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal)}
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}

@@ -112,6 +112,9 @@ type subjectGroup struct{ files, tools []string }
 type outside struct {
 	stored  []string // references of stored results
 	records bool     // there are turns or results that are not shown whole
+	// asked tells that the task is a question. A small model takes one about what it was told for a reason to remember that again, with
+	// a value of its own making, so that facts are remembered only of what is stated.
+	asked bool
 }
 
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.
@@ -149,9 +152,9 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 		}
 	}
 	none := append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)
-	if beyond.records {
-		none = append(none, toolsThat(specs, func(s tools.Spec) bool { return only(s, tools.SubjectMemory) })...)
-	}
+	none = append(none, toolsThat(specs, func(s tools.Spec) bool {
+		return beyond.records && only(s, tools.SubjectMemory) || !beyond.asked && only(s, tools.SubjectFact)
+	})...)
 	return append(out, subjectGroup{[]string{NoFile}, none})
 }
 
@@ -194,7 +197,8 @@ func isAboutFiles(s tools.Spec) bool {
 // worthOffering are the tools that a call can be made with: those about stored results and records only once there are some.
 func worthOffering(specs []tools.Spec, beyond outside) []string {
 	return toolsThat(specs, func(s tools.Spec) bool {
-		return (len(beyond.stored) > 0 || !only(s, tools.SubjectArtifact)) && (beyond.records || !only(s, tools.SubjectMemory))
+		return (len(beyond.stored) > 0 || !only(s, tools.SubjectArtifact)) && (beyond.records || !only(s, tools.SubjectMemory)) &&
+			(!beyond.asked || !only(s, tools.SubjectFact))
 	})
 }
 

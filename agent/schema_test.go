@@ -267,3 +267,13 @@ func TestWhatIsQuotedNeedsNoRecall(t *testing.T) {
 		require.Equal(t, test.want, w.outside().records, "%+v", test)
 	}
 }
+
+func TestQuestionsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	specs := []tools.Spec{{Name: "remember", Takes: []tools.Subject{tools.SubjectFact}}, {Name: "list", Takes: []tools.Subject{tools.SubjectNone}}}
+	for asked, want := range map[bool][]string{true: {NoTool, "list"}, false: {NoTool, "list", "remember"}} {
+		groups := subjectGroups(specs, Facts{}, outside{asked: asked})
+		require.Equal(t, want, groups[len(groups)-1].tools)
+		require.Equal(t, !asked, slices.Contains(worthOffering(specs, outside{asked: asked}), "remember"))
+	}
+}

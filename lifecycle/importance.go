@@ -42,7 +42,7 @@ func Importance(s Signals) float64 {
 		}
 		facts := min(enoughFacts, countFacts(s.Text, enoughFacts))
 		importance := importanceStated + importanceFacts*float64(facts)/enoughFacts
-		if asks(s.Text) {
+		if Asks(s.Text) {
 			importance *= importanceQuestion
 		}
 		return importance
@@ -57,9 +57,9 @@ func Importance(s Signals) float64 {
 // Vai, Bamum, Chakma and Adlam, and their forms.
 const questionMarks = "?？﹖؟⸮\u037e՞፧⳺⳻꘏꛷𑅃𞥟⁇⁈⁉‽"
 
-// asks reports whether text ends with a question mark. What closes a quotation or a bracket after it does not count, nor does an
+// Asks reports whether text ends with a question mark. What closes a quotation or a bracket after it does not count, nor does an
 // exclamation mark or a full stop.
-func asks(text string) bool {
+func Asks(text string) bool {
 	text = strings.TrimRightFunc(text, func(r rune) bool {
 		return !isQuestionMark(r) && r != ';' && !isWordRune(r) && r != '՞'
 	})

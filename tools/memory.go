@@ -81,7 +81,7 @@ func rememberTool(m *memory) Tool {
 	return mustFunc(Spec{
 		Name:        "remember",
 		Description: "Keeps a fact for later when the user says to remember or note it, in any language, or corrects it.",
-		Takes:       []Subject{SubjectNone},
+		Takes:       []Subject{SubjectFact},
 	}, func(ctx context.Context, args rememberArgs) (Result, error) {
 		result, err := m.remember(ctx, args)
 		if err != nil {

@@ -65,7 +65,7 @@ func TestMemoryToolsAreDescribed(t *testing.T) {
 	require.Equal(t, []string{"remember", "recall_memory"}, r.Names())
 	for _, spec := range r.Specs() {
 		require.Equal(t, spec.Name == "recall_memory", spec.ReadOnly)
-		require.Equal(t, []Subject{map[string]Subject{"remember": SubjectNone, "recall_memory": SubjectMemory}[spec.Name]}, spec.Takes)
+		require.Equal(t, []Subject{map[string]Subject{"remember": SubjectFact, "recall_memory": SubjectMemory}[spec.Name]}, spec.Takes)
 		require.Empty(t, spec.Path)
 		require.Less(t, len(spec.Description), 100)
 		require.Equal(t, spec.Parameters.PropertyOrder, spec.Essential().PropertyOrder)

@@ -49,6 +49,7 @@ const (
 	SubjectFolder   Subject = "folder"
 	SubjectArtifact Subject = "artifact" // a stored result, by its reference
 	SubjectMemory   Subject = "memory"   // what was said and found before and is not in the prompt
+	SubjectFact     Subject = "fact"     // something that the user states, as opposed to asks
 	SubjectNone     Subject = "none"     // no file in particular
 )
 
