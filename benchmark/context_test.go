@@ -67,6 +67,9 @@ func contextCase(t *testing.T, model string, suite *Suite, c Case) {
 		u := report.Usage
 		t.Logf("%5.1f s, %d calls of the model, %d of tools, %d of %d prompt tokens evaluated, peak %d: %s → %s", time.Since(began).Seconds(),
 			u.ModelCalls, len(report.Calls), u.EvaluatedTokens, u.PromptTokens, u.PeakKVTokens, short(goal), short(report.Answer))
+		for _, call := range report.Calls {
+			t.Logf("        %s %s → %s", call.Tool, call.Arguments, short(string(call.Result)))
+		}
 		return report, outcome
 	}
 	var calls []int
