@@ -128,7 +128,7 @@ func (p preview) writeNearest(b *strings.Builder, about string, chars int) (near
 			text = text[:chars]
 		}
 		chars -= len(text)
-		fmt.Fprintf(b, "%d: %s\n", before+piece.Line, string(text))
+		fmt.Fprintf(b, "line %d: %s\n", before+piece.Line, string(text))
 	}
 	return excerpt.IsNear(pieces)
 }

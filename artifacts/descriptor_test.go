@@ -207,9 +207,9 @@ func TestDescriptorShowsWhatTheTaskIsAbout(t *testing.T) {
 	content := numbered(1, 500) + "the key \x1b[2J lies under the third stair\n" + numbered(502, 1000)
 	a := described(Source{Tool: "read_file"}, content)
 	d := Descriptor(a, []byte(content), DefaultLimits(), "Where does the key lie?")
-	require.Contains(t, d, "\n501: the key ␛[2J lies under the third stair\n", "with its number, made visible")
+	require.Contains(t, d, "\nline 501: the key ␛[2J lies under the third stair\n", "with its number, made visible")
 	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "anything else"), "nearest")
-	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "Which line 3?"), "\n3: line 3\n", "what the preview shows is not shown twice")
+	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "Which line 3?"), "\nline 3: line 3\n", "what the preview shows is not shown twice")
 	require.NotContains(t, Descriptor(a, []byte(content), Limits{SummaryChars: 600}, "Where does the key lie?"), "nearest", "without a preview there is none")
 
 	rapid.Check(t, func(t *rapid.T) {

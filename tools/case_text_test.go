@@ -45,7 +45,7 @@ func TestCaseTextStaysData(t *testing.T) {
 			line, _, _ := strings.Cut(spelling, "\n")
 			found := mustCall(t, r, "search_file", map[string]any{"file_path": "note.txt", "query": line})
 			require.Equal(t, line, found.Data.(SearchResult).Matches[0].Text)
-			require.Contains(t, found.Text, "\n2: "+line)
+			require.Contains(t, found.Text, "\nline 2: "+line)
 			rows := mustCall(t, r, "query_sqlite", map[string]any{"db_path": "a.db", "query": "SELECT v FROM t"})
 			require.Equal(t, [][]any{{note}}, rows.Data.(QueryResult).Rows)
 			log := mustCall(t, r, "search_log", map[string]any{"log_path": "a.log", "level": "error"})

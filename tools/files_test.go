@@ -275,7 +275,7 @@ func TestSearchCountsAllAndShowsSome(t *testing.T) {
 	r := builtins(t, dir)
 	result := mustCall(t, r, "search_file", map[string]any{"file_path": "a.log", "query": "ERROR", "max_matches": 2})
 	require.Equal(t, "30 lines contain \"ERROR\" (1 more when letter case is ignored) in a.log (61 lines searched); the first 2:\n"+
-		"1: ERROR disk\n3: ERROR disk\n[28 lines not shown; raise max_matches, or search for something narrower]", result.Text)
+		"line 1: ERROR disk\nline 3: ERROR disk\n[28 lines not shown; raise max_matches, or search for something narrower]", result.Text)
 
 	all := mustCall(t, r, "search_file", map[string]any{"file_path": "*.log", "query": "ERROR"}).Data.(SearchResult)
 	require.Equal(t, 31, all.Total)

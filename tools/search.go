@@ -456,6 +456,9 @@ func containing(n int) string {
 }
 
 func writeMatch(b *strings.Builder, m SearchMatch, prefix string) {
+	if prefix == "" {
+		prefix = "line " // a small model takes a number without a name for a value
+	}
 	for i, line := range m.Before {
 		fmt.Fprintf(b, "\n%s%d- %s", prefix, m.Line-len(m.Before)+i, line)
 	}

@@ -30,7 +30,7 @@ func TestSearchThatFindsNothingShowsTheNearestLines(t *testing.T) {
 	}
 	result := find(`{"file_path":"journal.txt","query":"the boiler inspector"}`)
 	require.Contains(t, result.Text, "0 lines contain \"the boiler inspector\" in journal.txt (301 lines searched). ")
-	require.Contains(t, result.Text, "\n301: Inspector booked for the boiler, reference BQ-1")
+	require.Contains(t, result.Text, "\nline 301: Inspector booked for the boiler, reference BQ-1")
 	data := result.Data.(SearchResult)
 	require.Empty(t, data.Matches, "they are no matches")
 	require.Equal(t, 301, data.Nearest[len(data.Nearest)-1].Line)
@@ -49,7 +49,7 @@ func TestSearchOfAnArtifactThatFindsNothingShowsTheNearestLines(t *testing.T) {
 	a := storeArtifact(t, s, "me", "journal.txt", text)
 	result, err := registry.Call(asOwner("me"), "search_artifact", fmt.Appendf(nil, `{"artifact_id":%q,"query":"the boiler inspector"}`, a.Ref))
 	require.NoError(t, err)
-	require.Contains(t, result.Text, "\n301: Inspector booked for the boiler, reference BQ-1")
+	require.Contains(t, result.Text, "\nline 301: Inspector booked for the boiler, reference BQ-1")
 	data := result.Data.(ArtifactMatches)
 	require.Empty(t, data.Matches)
 	nearest := data.Nearest[len(data.Nearest)-1]
