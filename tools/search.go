@@ -113,6 +113,11 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			}
 		}
 		result := s.result()
+		if single && result.Total == 0 && result.OtherCase == 0 {
+			if problem := searchForItsName(files.paths[0], args.Query, "read_file"); problem != nil {
+				return Result{}, problem
+			}
+		}
 		if single && !args.Regex && result.Total == 0 && result.OtherCase == 0 {
 			result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
 		}

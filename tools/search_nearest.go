@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/internal/excerpt"
@@ -28,5 +29,19 @@ func writeNearest(b *strings.Builder, lines []SearchMatch) {
 	fmt.Fprintf(b, ". %s that %s words with it:", plural(len(lines), "line"), map[bool]string{true: "shares", false: "share"}[len(lines) == 1])
 	for _, m := range lines {
 		writeMatch(b, m, "")
+	}
+}
+
+// searchForItsName refuses a search of a file for the file's own name, which no line had: a small model writes that when it does not know
+// yet what stands in the file. reader is the tool that shows it.
+func searchForItsName(file, query, reader string) *Error {
+	name := strings.TrimSpace(query)
+	if name != file && name != path.Base(file) && name != strings.TrimSuffix(path.Base(file), path.Ext(file)) {
+		return nil
+	}
+	return &Error{
+		Kind:    KindWrongKind,
+		Message: fmt.Sprintf("%q is the name of the file itself, which none of its lines holds", clip(name, 80)),
+		Fix:     fmt.Sprintf("use %s to see what it says, or search for words that stand in it", reader),
 	}
 }

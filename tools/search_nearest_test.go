@@ -57,3 +57,17 @@ func TestSearchOfAnArtifactThatFindsNothingShowsTheNearestLines(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, page.Text, "reference BQ-1", "the line number is the one that retrieval takes")
 }
+
+func TestSearchForTheNameOfTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"notes/site-01.md": "north gate\n", "own.md": "see own.md\n"})
+	r := builtins(t, dir)
+	for _, query := range []string{"site-01.md", "notes/site-01.md", "site-01"} {
+		problem := callError(t, r, "search_file", map[string]any{"file_path": "notes/site-01.md", "query": query}, KindWrongKind)
+		require.ErrorContains(t, problem, "use read_file")
+	}
+	require.Equal(t, 1, mustCall(t, r, "search_file", map[string]any{"file_path": "own.md", "query": "own.md"}).Data.(SearchResult).Total, "a line holds it")
+	require.Zero(t, mustCall(t, r, "search_file", map[string]any{"file_path": "notes/*.md", "query": "site-01.md"}).Data.(SearchResult).Total)
+	require.Zero(t, mustCall(t, r, "search_file", map[string]any{"file_path": "own.md", "query": "site-01.md"}).Data.(SearchResult).Total)
+}
