@@ -67,7 +67,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		if o.Artifact != "" { // its description has the facts; what counts is how to get at the rest
 			facts = json.RawMessage(compactJSON(map[string]string{"artifact_id": o.Artifact}))
 		}
-		o.Summary = summaryOf(o.Text, facts, o.Error, w.about(call.Step), l.SummaryChars)
+		o.Summary = summaryOf(o.Text, facts, o.Error, w.stepText(call.Step), w.task.Goal, l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
 			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),
@@ -104,12 +104,17 @@ func (w *work) recordKey(effect string, o *outcome) string {
 
 // about is what the results of a step are needed for.
 func (w *work) about(step int) string {
+	return strings.TrimSuffix(w.task.Goal+"\n"+w.stepText(step), "\n")
+}
+
+// stepText is what a step is to do.
+func (w *work) stepText(step int) string {
 	for _, s := range w.plan {
 		if s.Number == step {
-			return w.task.Goal + "\n" + s.Do
+			return s.Do
 		}
 	}
-	return w.task.Goal
+	return ""
 }
 
 // stripped returns what the state holds of a call: of one whose whole is in the store the summary.
@@ -205,7 +210,7 @@ func (c *Call) name() string { return clip(oneLine(c.Tool+" "+string(c.Arguments
 // summaryOf describes a result in at most chars characters, without a model: why it failed, the scalar facts of its object, and the
 // lines that share most words with what it is needed for; when there are none, its beginning and its end. The same input gives the
 // same summary.
-func summaryOf(text string, result json.RawMessage, failed *CallError, about string, chars int) string {
+func summaryOf(text string, result json.RawMessage, failed *CallError, step, goal string, chars int) string {
 	var b strings.Builder
 	left := chars
 	add := func(line string) {
@@ -229,14 +234,18 @@ func summaryOf(text string, result json.RawMessage, failed *CallError, about str
 			add(strings.Join(list, "; "))
 		}
 	}
-	pieces := excerpt.Nearest([]byte(text), about, left*2/3)
+	// The step says what of the task this result is for; its few words choose better than all those of the task.
+	pieces := excerpt.Nearest([]byte(text), step, left*3/4)
+	if !excerpt.IsNear(pieces) {
+		pieces = excerpt.Nearest([]byte(text), goal+"\n"+step, left*3/4)
+	}
 	if len(pieces) == 0 {
 		add(cutMiddle(text, max(left-80, 0)*len(text)/max(1, len([]rune(text)))))
 		return strings.TrimRight(clip(b.String(), chars), "\n")
 	}
 	first, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	if pieces[0].Line > 1 {
-		add(clip(first, left/4))
+		add(clip(first, left/6))
 		add("[…]")
 	}
 	line := pieces[0].Line
