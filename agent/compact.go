@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"slices"
 
 	"github.com/llama-agent/llama-agent/lifecycle"
 )
@@ -48,7 +47,7 @@ func (w *work) storedResults() (stored []lifecycle.Stored, at []int) {
 		}
 		s := lifecycle.Stored{
 			Tokens: c.Tokens, SummaryTokens: c.Tokens, Bytes: len(c.Text), SummaryBytes: len(c.Text),
-			Compacted: slices.Contains(w.trunk.fitting.Summaries, i), Sent: i < w.trunk.fitting.Sent,
+			Compacted: w.trunk.fitting.summarized(i), Sent: i < w.trunk.fitting.Sent,
 			Pinned: c.Record == "", // what the store does not hold cannot be restored
 		}
 		if c.Record != "" {

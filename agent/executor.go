@@ -259,7 +259,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 			fresh.Problem = strings.TrimSpace(problem + " " + w.keep(ctx, call, &fresh, key))
 		}
 		o := fresh
-		if w.lifecycle != nil && w.lifecycle.CompactsCheckpoints && o.Record != "" {
+		if w.lifecycle.holds(o.Record) {
 			o.Text, o.Result = "", nil
 		}
 		return o, nil

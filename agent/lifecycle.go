@@ -117,9 +117,14 @@ func (w *work) stepText(step int) string {
 	return ""
 }
 
+// holds reports whether checkpoints leave a result out, because the store has it under a reference.
+func (l *Lifecycle) holds(record string) bool {
+	return l != nil && l.CompactsCheckpoints && record != ""
+}
+
 // stripped returns what the state holds of a call: of one whose whole is in the store the summary.
 func (l *Lifecycle) stripped(c Call) Call {
-	if l != nil && l.CompactsCheckpoints && c.Record != "" {
+	if l.holds(c.Record) {
 		c.Whole = whole(c.Result)
 		c.Text, c.Result = "", nil
 	}
