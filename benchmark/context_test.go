@@ -155,7 +155,7 @@ func openContextAgent(t *testing.T, model, workspace string) *app.App {
 	}
 	c, err := config.Load(options)
 	require.NoError(t, err)
-	a, err := app.Open(t.Context(), app.Options{Config: c})
+	a, err := app.Open(t.Context(), app.Options{Config: c, Logger: promptLog(t)})
 	require.NoError(t, err)
 	return a
 }

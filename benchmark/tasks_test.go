@@ -89,7 +89,7 @@ func openAgent(t *testing.T, model, fixture string) *app.App {
 	}
 	c, err := config.Load(options)
 	require.NoError(t, err)
-	a, err := app.Open(t.Context(), app.Options{Config: c})
+	a, err := app.Open(t.Context(), app.Options{Config: c, Logger: promptLog(t)})
 	require.NoError(t, err)
 	return a
 }
