@@ -55,13 +55,13 @@ func (w *work) stepState(ctx context.Context, step Step) (StepState, error) {
 
 // toolLoop makes calls until the step is done or has to be given up.
 func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
-	tool, plannedFailed := step.Tool, false
+	tool, again, plannedFailed := step.Tool, false, false
 	for round := 1; round <= w.limits.MaxToolRounds; round++ {
 		if w.counters.calls() >= w.limits.MaxToolCalls {
 			return "", &Failure{Node: w.node, Kind: KindLimit, Message: fmt.Sprintf(
 				"the limit of %d tool calls was reached", w.limits.MaxToolCalls)}
 		}
-		call, err := w.makeCall(ctx, step, tool, round > 1)
+		call, err := w.makeCall(ctx, step, tool, again)
 		if err != nil {
 			return "", err
 		}
@@ -80,6 +80,11 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		if round == w.limits.MaxToolRounds {
 			break
 		}
+		if instead := w.instead(call); instead != "" {
+			tool, again = instead, false
+			continue
+		}
+		again = true
 		if tool, err = w.chooseTool(ctx, step, call); err != nil {
 			return "", err
 		}
@@ -92,6 +97,17 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 	}
 	w.note(ctx, fmt.Sprintf("Step %d failed: %d calls did not do it.", step.Number, w.limits.MaxToolRounds))
 	return StepFailed, nil
+}
+
+// instead is the tool that an error of a call names for the same thing. No model has to choose it.
+func (w *work) instead(c Call) string {
+	if c.Error == nil || c.Skipped {
+		return ""
+	}
+	if _, offered := w.offered.Lookup(c.Error.Instead); !offered {
+		return ""
+	}
+	return c.Error.Instead
 }
 
 // wrongTool reports whether a call failed because the step named the wrong tool, so that another tool's success does the step.
@@ -380,11 +396,10 @@ func newOutcome(result tools.Result, err error, ms int64) outcome {
 }
 
 func callErrorOf(err error) *CallError {
-	kind := string(tools.KindFailed)
 	if e, ok := errors.AsType[*tools.Error](err); ok {
-		kind = string(e.Kind)
+		return &CallError{Kind: string(e.Kind), Message: err.Error(), Instead: e.Instead}
 	}
-	return &CallError{Kind: kind, Message: err.Error()}
+	return &CallError{Kind: string(tools.KindFailed), Message: err.Error()}
 }
 
 // record puts a call and its outcome into the transcript.

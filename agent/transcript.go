@@ -50,6 +50,7 @@ type Call struct {
 type CallError struct {
 	Kind    string `json:"kind"` // of tools.Error, or one of the kinds below
 	Message string `json:"message"`
+	Instead string `json:"instead,omitempty"` // the tool that does with the same file what was wanted
 }
 
 // Kinds of call errors that tools do not have.
