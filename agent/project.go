@@ -47,7 +47,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 	total := 0
 	for i := range turns {
 		if turns[i].Tokens == 0 {
-			turns[i].Tokens = countTokens(ctx, r.config.Model, turns[i].messages())
+			turns[i].Tokens = r.flow.meter.count(ctx, turns[i].messages())
 		}
 		tokens[i] = turns[i].Tokens
 		total += tokens[i]
@@ -84,7 +84,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 	}
 	if b.Recalled = recalled; len(recalled) > 0 {
 		events = append(events, ContextEvent{Name: EventContextRecalled, Data: map[string]any{
-			"records": len(recalled), "tokens": countTokens(ctx, r.config.Model, recalledMessages(recalled)),
+			"records": len(recalled), "tokens": r.flow.meter.count(ctx, recalledMessages(recalled)),
 		}})
 	}
 	return b, events
@@ -131,7 +131,7 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 		best = max(best, relevance[record.Ref])
 		candidates = append(candidates, lifecycle.Candidate{
 			Importance: record.Importance, Relevance: relevance[record.Ref], Age: int(last-record.Order) + 1,
-			Tokens: countTokens(ctx, r.config.Model, recalledMessages([]Recalled{quoted(record)})),
+			Tokens: r.flow.meter.count(ctx, recalledMessages([]Recalled{quoted(record)})),
 		})
 	}
 	var out []Recalled
@@ -208,6 +208,6 @@ func (r *Runner) Turn(ctx context.Context, thread string) (Turn, error) {
 		t.Goal = assignmentIn(snapshot).Goal
 	}
 	t.Number = assignmentIn(snapshot).Turn
-	t.Tokens = countTokens(ctx, r.config.Model, t.messages())
+	t.Tokens = r.flow.meter.count(ctx, t.messages())
 	return t, nil
 }
