@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -365,4 +366,47 @@ func TestMemoriesAreNeverDropped(t *testing.T) {
 		}
 	}
 	require.Greater(t, sent, 20)
+}
+
+func TestRememberMissingPutsOnlyWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	store := openRecords(t)
+	broken := &brokenRecords{Records: store}
+	r := counted(t, agent.DefaultLifecycle(broken), nil)
+	turns := said(100, "The harbour has 14 cranes.", "Rain.", "Lunch.")
+	turns[1].Entries = []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Text: "it rains"}}}
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns))
+	all, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+
+	broken.failing("Put", errBroken)
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns), "nothing is to be put")
+	require.ErrorIs(t, r.runner.RememberMissing(t.Context(), "another", turns[:1]), errBroken)
+	broken.failing("Put", nil)
+	broken.failing("List", errBroken)
+	require.ErrorIs(t, r.runner.RememberMissing(t.Context(), "c", turns), errBroken)
+	broken.failing("List", fmt.Errorf("listing: %w", lifecycle.ErrDamaged))
+	require.NoError(t, store.RemoveRecord(t.Context(), "c", all[0].Ref))
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns), "what cannot be listed is put")
+	broken.failing("List", nil)
+
+	for _, record := range all[1:3] { // a turn and what its call found
+		require.NoError(t, store.RemoveRecord(t.Context(), "c", record.Ref))
+	}
+	turns[2].Answer = "Another answer."
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns))
+	again, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
+	require.NoError(t, err)
+	texts := []string{}
+	for _, record := range again {
+		texts = append(texts, record.Text)
+	}
+	slices.Sort(texts)
+	require.Equal(t, []string{
+		"User: Lunch.\nAnswer: Another answer.", "User: Rain.\nAnswer: Noted.", "User: The harbour has 14 cranes.\nAnswer: Noted.", "it rains",
+	}, texts)
+
+	plain := newRig(t, nil)
+	require.NoError(t, plain.runner.RememberMissing(t.Context(), "c", turns), "without a lifecycle it does nothing")
 }
