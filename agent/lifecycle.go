@@ -83,7 +83,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		}
 	}
 	whole := *call
-	whole.Text, whole.Error, whole.Summary, whole.Record = o.Text, o.Error, o.Summary, o.Record
+	whole.Outcome = o.Outcome
 	o.Tokens = w.count(ctx, resultText(&whole, whole.Text))
 	if whole.Record != "" {
 		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.Summary))

@@ -219,8 +219,8 @@ func TestEvidenceOfOldTurnsIsRecalled(t *testing.T) {
 	t.Parallel()
 	r, turns := recalling(t, nil, "Who owes us?", "Rain again?", "Lunch.")
 	turns[0].Entries = []agent.Entry{
-		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"ledger"}`), Text: "balance of Quandt: 412 EUR"}},
-		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"lost"}`), Text: "there is no Quandt", Error: &agent.CallError{Kind: "not_found", Message: "there is no Quandt"}}},
+		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"ledger"}`), Outcome: agent.Outcome{Text: "balance of Quandt: 412 EUR"}}},
+		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"lost"}`), Outcome: agent.Outcome{Text: "there is no Quandt", Error: &agent.CallError{Kind: "not_found", Message: "there is no Quandt"}}}},
 	}
 	r.remember("c", turns[0])
 	b, _ := r.runner.Project(t.Context(), "c", "What is the balance of Quandt?", turns)
@@ -269,8 +269,8 @@ func TestRememberingAgainChangesNothing(t *testing.T) {
 	store := openRecords(t)
 	r := counted(t, agent.DefaultLifecycle(store), nil)
 	turn := agent.Turn{Number: 4, Goal: "Look.", Answer: "Seen.", Entries: []agent.Entry{
-		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Text: "twelve"}},
-		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{"at":"x"}`), Text: "in the store already", Record: "memory://0000000000000"}},
+		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Outcome: agent.Outcome{Text: "twelve"}}},
+		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{"at":"x"}`), Outcome: agent.Outcome{Text: "in the store already", Record: "memory://0000000000000"}}},
 	}}
 	r.remember("c", turn, turn)
 	list, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
@@ -374,7 +374,7 @@ func TestRememberMissingPutsOnlyWhatIsNotThere(t *testing.T) {
 	broken := &brokenRecords{Records: store}
 	r := counted(t, agent.DefaultLifecycle(broken), nil)
 	turns := said(100, "The harbour has 14 cranes.", "Rain.", "Lunch.")
-	turns[1].Entries = []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Text: "it rains"}}}
+	turns[1].Entries = []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Outcome: agent.Outcome{Text: "it rains"}}}}
 	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns))
 	all, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
 	require.NoError(t, err)
