@@ -27,15 +27,20 @@ func (m *meter) count(ctx context.Context, messages []llms.MessageContent) int {
 			return n
 		}
 	}
-	bytes := 0
-	for _, message := range messages {
-		for _, part := range message.Parts {
+	return (textBytes(messages) + bytesPerToken - 1) / bytesPerToken
+}
+
+// textBytes is how long the texts of messages are together.
+func textBytes(messages []llms.MessageContent) int {
+	n := 0
+	for _, m := range messages {
+		for _, part := range m.Parts {
 			if text, ok := part.(llms.TextContent); ok {
-				bytes += len(text.Text)
+				n += len(text.Text)
 			}
 		}
 	}
-	return (bytes + bytesPerToken - 1) / bytesPerToken
+	return n
 }
 
 // ask counts by the model.
