@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/llama-agent/llama-agent/agent"
-	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/conversation"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
@@ -146,13 +145,8 @@ func (a *App) unknownConversation(ctx context.Context, id string) error {
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	fix := "there is none in this workspace; begin one with: llama-agent continue --new GOAL"
-	if near := config.Nearest(id, ids); near != "" {
-		fix = "did you mean " + near + "?"
-	} else if len(ids) > 0 {
-		fix = "see llama-agent list-conversations; the last one is " + ids[0]
-	}
-	return fmt.Errorf("there is no conversation %q; %s", id, fix)
+	none := "there is none in this workspace; begin one with: llama-agent continue --new GOAL"
+	return fmt.Errorf("there is no conversation %q; %s", id, instead(id, ids, "list-conversations", none))
 }
 
 // TurnTask is a task for [App.Continue].
