@@ -226,19 +226,8 @@ func (w *work) lastWasRepeat() bool {
 
 // outcome is what is stored of a tool run.
 type outcome struct {
-	Text     string          `json:"text"`
-	Result   json.RawMessage `json:"result,omitempty"`
-	Error    *CallError      `json:"error,omitempty"`
-	Artifact string          `json:"artifact,omitempty"`
-	Record   string          `json:"record,omitempty"` // the reference of the whole, which Text and Result may then lack
-	Summary  string          `json:"summary,omitempty"`
-	Guide    bool            `json:"guide,omitempty"`
-	Near     bool            `json:"near,omitempty"`
-	Problem  string          `json:"problem,omitempty"` // why a large result was not stored
-
-	Tokens        int   `json:"tokens,omitempty"`
-	SummaryTokens int   `json:"summary_tokens,omitempty"`
-	DurationMS    int64 `json:"duration_ms"`
+	Outcome
+	Problem string `json:"problem,omitempty"` // why a large result was not stored
 }
 
 // runTool runs a call as a durable effect and fills in its outcome. It reports whether the outcome is from an earlier run.
@@ -285,10 +274,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 	}
 	switch {
 	case err == nil:
-		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
-		call.Artifact, call.Record, call.Summary, call.Guide = done.Artifact, done.Record, done.Summary, done.Guide
-		call.Near = done.Near
-		call.Tokens, call.SummaryTokens = done.Tokens, done.SummaryTokens
+		call.Outcome = done.Outcome
 		if err := w.restore(ctx, Owner(ctx), call); err != nil {
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
 		}
@@ -375,7 +361,7 @@ func digest(arguments json.RawMessage) string {
 
 // newOutcome keeps what a tool gave back, both the text for the model and the object for programs.
 func newOutcome(result tools.Result, err error, ms int64) outcome {
-	o := outcome{Text: result.Text, DurationMS: ms}
+	o := outcome{Outcome: Outcome{Text: result.Text, DurationMS: ms}}
 	if result.Data != nil {
 		data, encodeErr := json.Marshal(result.Data)
 		if encodeErr != nil && err == nil {

@@ -98,6 +98,7 @@ func TestRunLoadsTheModelOnceAndCloseClosesIt(t *testing.T) {
 	require.Equal(t, StatusDone, report.Status)
 	require.Equal(t, "The answer.", report.Answer)
 	require.Positive(t, report.CheckpointBytes)
+	require.Positive(t, report.PeakRSSBytes)
 	_, err = a.Run(t.Context(), Task{Goal: "hello", Thread: "t-2"})
 	require.NoError(t, err)
 	require.FileExists(t, c.Agent.DBPath)
