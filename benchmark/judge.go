@@ -15,6 +15,9 @@ type Outcome struct {
 	Tools       []string // names of the calls that ran, in order
 	ToolResults []string // their texts
 	TurnCalls   []int    // how many of the calls each turn made; of a task with one turn it may be nil
+
+	// The workspace before the first and after the last turn, as [FixtureDigest] tells it. Empty: nobody looked.
+	FixturesBefore, FixturesAfter string
 }
 
 // Judge returns what is wrong with an outcome, one line for each failed check; nothing means that it is right.
@@ -70,6 +73,14 @@ func Judge(c Case, o Outcome) []string {
 	for i, calls := range turns {
 		if n := len(c.MaxToolCallsPerTurn); n > 0 && calls > c.MaxToolCallsPerTurn[min(i, n-1)] {
 			fault("%d tool calls in turn %d, at most %d allowed", calls, i+1, c.MaxToolCallsPerTurn[min(i, n-1)])
+		}
+	}
+	if c.FixturesUnchanged {
+		switch {
+		case o.FixturesBefore == "" || o.FixturesAfter == "":
+			fault("nobody looked whether the fixtures are unchanged")
+		case o.FixturesBefore != o.FixturesAfter:
+			fault("the fixtures were changed")
 		}
 	}
 	return faults
