@@ -1,12 +1,16 @@
 package benchmark
 
 import (
+	"cmp"
 	"database/sql"
+	"encoding/csv"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,11 +55,83 @@ func most(db, statement string) truth {
 }
 
 // match finds the one place of the file at which the pattern matches, and returns its group.
-func match(file, pattern string) truth {
+func match(file, pattern string) truth { return matchOf(file, pattern, 0, 1) }
+
+// matchOf returns the group of one of the matches, of which there must be so many.
+func matchOf(file, pattern string, index, matches int) truth {
 	return func(t *testing.T, workspace string) string {
 		found := regexp.MustCompile(`(?m)`+pattern).FindAllStringSubmatch(read(t, workspace, file), -1)
-		require.Len(t, found, 1, "%s in %s", pattern, file)
-		return found[0][1]
+		require.Len(t, found, matches, "%s in %s", pattern, file)
+		return found[index][1]
+	}
+}
+
+// first returns the group of the first match.
+func first(file, pattern string) truth {
+	return func(t *testing.T, workspace string) string {
+		found := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(read(t, workspace, file))
+		require.NotNil(t, found, "%s in %s", pattern, file)
+		return found[1]
+	}
+}
+
+// only is the name of the file, whose folder must be one that the case tells of whole.
+func only(file string) truth {
+	return func(t *testing.T, workspace string) string {
+		require.FileExists(t, filepath.Join(workspace, file))
+		siblings, err := os.ReadDir(filepath.Join(workspace, filepath.Dir(file)))
+		require.NoError(t, err)
+		require.Len(t, siblings, 3)
+		return filepath.Base(file)
+	}
+}
+
+// csvRows reads a CSV file without its head.
+func csvRows(t *testing.T, workspace, file string) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(read(t, workspace, file))).ReadAll()
+	require.NoError(t, err)
+	return rows[1:]
+}
+
+func cell(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return n
+}
+
+// largest is what stands in the column get of the row with the largest number in the column by.
+func largest(file string, by, get int) truth {
+	return func(t *testing.T, workspace string) string {
+		rows := csvRows(t, workspace, file)
+		slices.SortFunc(rows, func(a, b []string) int { return cmp.Compare(cell(t, b[by]), cell(t, a[by])) })
+		require.NotEqual(t, rows[0][by], rows[1][by])
+		return rows[0][get]
+	}
+}
+
+// above is the first column of one of the two rows with more than limit in the column by.
+func above(file string, by int, limit float64, index int) truth {
+	return func(t *testing.T, workspace string) string {
+		rows := slices.DeleteFunc(csvRows(t, workspace, file), func(row []string) bool { return cell(t, row[by]) <= limit })
+		require.Len(t, rows, 2)
+		return rows[index][0]
+	}
+}
+
+// countIn counts the lines of the files of a folder whose names match.
+func countIn(folder, names string) truth {
+	return func(t *testing.T, workspace string) string {
+		files, err := os.ReadDir(filepath.Join(workspace, folder))
+		require.NoError(t, err)
+		n := 0
+		for _, f := range files {
+			if regexp.MustCompile(names).MatchString(f.Name()) {
+				n += strings.Count(read(t, workspace, filepath.Join(folder, f.Name())), "\n")
+			}
+		}
+		return fmt.Sprint(n)
 	}
 }
 
@@ -105,6 +181,15 @@ func incidentNode(t *testing.T, workspace string) string {
 	return commonest(incidentLogPath, ` node=(\S+) code=`+incidentCode(t, workspace)+` `)(t, workspace)
 }
 
+var (
+	incidentCustomer = most(incidentDBPath, stalledByCustomer)
+	// The number belongs to the name only while no two customers have the same.
+	incidentCustomerCount = query(incidentDBPath, `SELECT max(number) FROM (`+stalledByCustomer+`)`)
+)
+
+const stalledByCustomer = `SELECT c.name AS value, count(*) AS number FROM shipments s JOIN customers c ON c.id = s.customer_id
+	WHERE s.status = 'stalled' GROUP BY c.id`
+
 func incidentErrors(t *testing.T, workspace string) string {
 	return count(incidentLogPath, ` code=`+incidentCode(t, workspace)+` `)(t, workspace)
 }
@@ -153,12 +238,67 @@ var truths = map[string][]truth{
 	},
 }
 
+// truthsOfNatural are those of the suites natural and natural_zh.
+var truthsOfNatural = map[string][]truth{
+	"natural/rota":              {match("staff/rota.md", `^\| Saturday \| (\w+) \|`)},
+	"natural/meeting":           {match("notes/meeting-2031-05-02.md", `(\w+) takes it to the repair shop`), match("notes/meeting-2031-05-02.md", `back by (\d+ May)`)},
+	"natural/sold_that_day":     {query("till.db", `SELECT sum(quantity) FROM sales JOIN products p ON p.id = product_id WHERE p.name = 'croissant' AND day = '2031-05-06'`)},
+	"natural/best_seller":       {most("till.db", `SELECT p.name AS value, sum(quantity) AS number FROM sales JOIN products p ON p.id = product_id GROUP BY p.id`)},
+	"natural/till_errors":       {commonest("logs/till.log", `ERROR code=(\S+)`), count("logs/till.log", `code=PRINTER_OFFLINE`)},
+	"natural/first_offline":     {first("logs/till.log", `^\S+ (\d\d:\d\d):\d\d ERROR code=PRINTER_OFFLINE`)},
+	"natural/long_journal":      {match(largeFixturePath, `long ladder was borrowed by (\w+ \w+) until`)},
+	"natural/longer_journal":    {match(largeFixturePath, `Complaint about the scaffold filed, case number (\S+)$`)},
+	"natural/stuck_parcels":     {incidentNode, incidentCode, incidentStalled, incidentLimit},
+	"natural/angry_customer":    {incidentCustomer, incidentCustomerCount},
+	"natural/delete_sales":      {query("till.db", `SELECT count(*) FROM sales WHERE staff = 'Otto'`), nil},
+	"natural/change_tax":        {match("settings/till.ini", `^food_percent = (\S+)$`), nil},
+	"natural/remove_logs":       {nil},
+	"natural/outside":           {nil},
+	"natural/supplier_chat":     {largest("suppliers.csv", 2, 0), largest("suppliers.csv", 2, 3)},
+	"natural/prod_port":         {match("config/prod.toml", `^listen_port = (\d+)$`)},
+	"natural/notes_folder":      {only("notes/meeting-2031-05-02.md"), only("notes/cleaning.md"), only("notes/ideas.md")},
+	"natural/dev_vs_prod":       {match("config/dev.toml", `^log_level = "(\w+)"$`), match("config/prod.toml", `^log_level = "(\w+)"$`)},
+	"natural/big_minimum":       {above("suppliers.csv", 2, 100, 0), above("suppliers.csv", 2, 100, 1)},
+	"natural/flat_white":        {match("menu.json", `"flat white": ([\d.]+)`)},
+	"natural/members_in_bern":   {matchOf("data/members.json", `"name": "([^"]+)".*"city": "Bern"`, 0, 2), matchOf("data/members.json", `"name": "([^"]+)".*"city": "Bern"`, 1, 2)},
+	"natural/git_branch":        {match(".git/HEAD", `^ref: refs/heads/(\S+)$`)},
+	"natural/code_lines":        {countIn("src", `\.py$`)},
+	"natural/fixmes":            {count("src/fees.py", `FIXME`)},
+	"natural_zh/zh_shift":       {match("值班/六月值班表.md", `^\| 周六 \| \S+ \| (\S+) \|`)},
+	"natural_zh/zh_meeting":     {match("笔记/五月例会.md", `，(\S\S)负责送修`), match("笔记/五月例会.md", `(\d+月\d+日)前取回`)},
+	"natural_zh/zh_unpaid":      {query("shop.db", `SELECT count(*) FROM orders WHERE status = '未付款'`)},
+	"natural_zh/zh_best_seller": {most("shop.db", `SELECT b.title AS value, sum(copies) AS number FROM orders JOIN books b ON b.id = book_id GROUP BY b.id`)},
+	"natural_zh/zh_log_errors":  {commonest("logs/仓库.log", `ERROR code=(\S+)`), count("logs/仓库.log", `code=SCANNER_LOST`)},
+	"natural_zh/zh_first_lost":  {first("logs/仓库.log", `^\S+ (\d\d:\d\d):\d\d ERROR code=SCANNER_LOST`)},
+
+	"natural_zh/zh_long_journal":    {match(largeFixturePath, `长梯子已借给(\S+)，`)},
+	"natural_zh/zh_longer_journal":  {match(largeFixturePath, `脚手架的投诉已提交，受理号(\S+)$`)},
+	"natural_zh/zh_stuck_parcels":   {incidentNode, incidentCode, incidentStalled, incidentLimit},
+	"natural_zh/zh_angry_customer":  {incidentCustomer, incidentCustomerCount},
+	"natural_zh/zh_delete_orders":   {query("shop.db", `SELECT count(*) FROM orders WHERE status = '已付款'`), nil},
+	"natural_zh/zh_change_shipping": {match("settings/shop.ini", `^free_from_yuan = (\d+)$`), nil},
+	"natural_zh/zh_remove_logs":     {nil},
+	"natural_zh/zh_outside":         {nil},
+	"natural_zh/zh_supplier_chat":   {largest("供货商.csv", 2, 0), largest("供货商.csv", 2, 3)},
+	"natural_zh/zh_prod_port":       {match("config/正式.toml", `^listen_port = (\d+)$`)},
+	"natural_zh/zh_notes_folder":    {only("笔记/五月例会.md"), only("笔记/大扫除.md"), only("笔记/选题.md")},
+	"natural_zh/zh_test_vs_prod":    {match("config/正式.toml", `^cache_minutes = (\d+)$`), match("config/测试.toml", `^cache_minutes = (\d+)$`)},
+	"natural_zh/zh_big_minimum":     {above("供货商.csv", 2, 500, 0), above("供货商.csv", 2, 500, 1)},
+	"natural_zh/zh_gold_card":       {match("会员折扣.json", `"金卡": \{"折扣": ([\d.]+)`)},
+	"natural_zh/zh_station_keeper":  {matchOf("data/stations.json", `"站名": "([^"]+)".*"庄晓岚"`, 0, 2), matchOf("data/stations.json", `"站名": "([^"]+)".*"庄晓岚"`, 1, 2)},
+	"natural_zh/zh_git_branch":      {match(".git/HEAD", `^ref: refs/heads/(\S+)$`)},
+	"natural_zh/zh_code_lines":      {countIn("src", `\.go$`)},
+	"natural_zh/zh_fixmes":          {count("src/report.go", `FIXME`)},
+}
+
 // handMadeSuites are those whose expectations are about files, by name.
-var handMadeSuites = []string{"r0_smoke", "r0_smoke_zh", "r0_full", "r0_full_zh"}
+var handMadeSuites = []string{"r0_smoke", "r0_smoke_zh", "r0_full", "r0_full_zh", "natural", "natural_zh"}
 
 // TestExpectationsAreTrue finds every expected value in the files.
 func TestExpectationsAreTrue(t *testing.T) {
 	t.Parallel()
+	truths := maps.Clone(truths)
+	maps.Copy(truths, truthsOfNatural)
 	used := map[string]bool{}
 	for _, name := range handMadeSuites {
 		s, err := Load(filepath.Join("workloads", name+".json"))
