@@ -69,7 +69,7 @@ type Case struct {
 	Goal     string   `json:"goal,omitempty"`
 	Turns    []string `json:"turns,omitempty"` // what the user says, one turn after the other
 
-	ExpectedStatus             string     `json:"expected_status,omitempty"`               // default "done"
+	ExpectedStatus             string     `json:"expected_status,omitempty"`               // default "done"; see [AnyStatus]
 	ExpectedContains           []string   `json:"expected_contains,omitempty"`             // all of these in the answer
 	ExpectedAny                [][]string `json:"expected_any,omitempty"`                  // of each list, one in the answer
 	ExpectedToolResultContains []string   `json:"expected_tool_result_contains,omitempty"` // all of these in the results of tools
