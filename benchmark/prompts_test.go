@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var promptsPath = flag.String("prompts", "", "TestTasks, TestContexts: file for all prompts and replies")
+var promptsPath = flag.String("prompts", "", "TestCases: file for all prompts and replies")
 
 // promptLog is a log that keeps the prompts and replies of a test as they are, when that is asked for.
 func promptLog(t *testing.T) *slog.Logger {
@@ -40,3 +40,5 @@ func (h plainHandler) Handle(_ context.Context, r slog.Record) error {
 	})
 	return err
 }
+
+var suite = flag.String("suite", "workloads/shop.json", "TestRounds: suite")
