@@ -90,7 +90,7 @@ func TestBadCasesAreNamed(t *testing.T) {
 		}
 		_, err := parse([]byte(`{"name":"x","cases":[{` + text + `}]}`))
 		require.ErrorContains(t, err, why, text)
-		require.ErrorContains(t, err, `case "`, text)
+		require.ErrorContains(t, err, `line 1: case "`, text)
 	}
 	_, err := parse([]byte(`{"name":"x","measured_runs":-1,"cases":[{"case_id":"a","goal":"g"}]}`))
 	require.ErrorContains(t, err, "measured_runs is -1")
