@@ -12,7 +12,7 @@ import (
 
 func TestFixtureDigest(t *testing.T) {
 	t.Parallel()
-	make := func(t *testing.T) string {
+	folder := func(t *testing.T) string {
 		dir := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "logs", "empty"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one"), 0o644))
@@ -25,7 +25,7 @@ func TestFixtureDigest(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	before := digest(make(t))
+	before := digest(folder(t))
 	require.Len(t, before, 64)
 	for what, change := range map[string]func(dir string) error{
 		"nothing": func(string) error { return nil },
@@ -33,7 +33,7 @@ func TestFixtureDigest(t *testing.T) {
 			return os.Chtimes(filepath.Join(dir, "a.txt"), time.Unix(1, 0), time.Unix(2, 0))
 		},
 	} {
-		dir := make(t)
+		dir := folder(t)
 		require.NoError(t, change(dir))
 		require.Equal(t, before, digest(dir), what)
 	}
@@ -64,7 +64,7 @@ func TestFixtureDigest(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, "logs", "b.log"), []byte("one"), 0o644)
 		},
 	} {
-		dir := make(t)
+		dir := folder(t)
 		require.NoError(t, change(dir), what)
 		require.NotEqual(t, before, digest(dir), what)
 	}
