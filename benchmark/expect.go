@@ -107,11 +107,11 @@ func (c *Case) checkExpectations() error {
 	return c.checkCallLimits()
 }
 
-func checkWords(where string, contains []string, any [][]string) error {
+func checkWords(where string, contains []string, choices [][]string) error {
 	if i := slices.IndexFunc(contains, blank); i >= 0 {
 		return fmt.Errorf("%sexpected_contains[%d] is empty, so that anything would meet it", where, i)
 	}
-	for i, list := range any {
+	for i, list := range choices {
 		if len(list) == 0 {
 			return fmt.Errorf("%sexpected_any[%d] is empty, so that nothing would meet it", where, i)
 		}

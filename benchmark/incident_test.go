@@ -80,6 +80,7 @@ func TestIncidentsAreConsistent(t *testing.T) {
 		// The database, beside it.
 		rows, err := db.Query(`SELECT reference, node, status, updated_at FROM shipments`)
 		require.NoError(rt, err)
+		defer func() { require.NoError(rt, rows.Close()) }()
 		n, stalled := 0, 0
 		for rows.Next() {
 			var reference, node, status, updated string
