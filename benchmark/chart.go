@@ -126,11 +126,13 @@ func (c *barChart) layout() chartLayout {
 			}
 		}
 	}
-	l := chartLayout{left: chartMargin + float64(labels*columnWidth) + 10, right: chartWidth - chartMargin - float64(texts*columnWidth) - 8}
+	l := chartLayout{left: chartMargin + float64(labels*columnWidth) + 10}
 	l.end, l.step = axisOf(most)
+	// Behind the axis is room for the texts of the longest bars, and for half of the last tick's.
+	l.right = chartWidth - chartMargin - max(float64(texts*columnWidth)+8, float64(columnsOf(tickText(l.end))*columnWidth)/2)
 	room := 0
-	for i, name := range c.series {
-		wide := 36 + columnWidth*columnsOf(plain(name))
+	for i := range c.series {
+		wide := 36 + columnWidth*columnsOf(c.seriesName(i))
 		if room -= wide; room < 0 {
 			l.legend = append(l.legend, nil)
 			room = chartWidth - 2*chartMargin - wide
@@ -142,6 +144,9 @@ func (c *barChart) layout() chartLayout {
 	l.height = l.bottom + 48
 	return l
 }
+
+// seriesName is a name as the legend has it.
+func (c *barChart) seriesName(i int) string { return cutTo(plain(c.series[i]), labelColumns) }
 
 // axisOf is the end of an axis on which most fits, and the step between its ticks: 1, 2 or 5 times a power of ten.
 func axisOf(most float64) (end, step float64) {
@@ -197,8 +202,8 @@ func (c *barChart) drawLegend(b *bytes.Buffer, l chartLayout) {
 		x, y := float64(chartMargin), 60+20*float64(line)
 		for _, i := range members {
 			fmt.Fprintf(b, `<rect class="s%d" x="%s" y="%s" width="12" height="12" rx="2"/><text class="legend" x="%s" y="%s">%s</text>`+"\n",
-				i%mostSeries, px(x), px(y), px(x+18), px(y+10), xmlText(c.series[i]))
-			x += float64(36 + columnWidth*columnsOf(plain(c.series[i])))
+				i%mostSeries, px(x), px(y), px(x+18), px(y+10), xmlText(c.seriesName(i)))
+			x += float64(36 + columnWidth*columnsOf(c.seriesName(i)))
 		}
 	}
 }
@@ -212,9 +217,15 @@ func (c *barChart) drawAxis(b *bytes.Buffer, l chartLayout) {
 			class = "axis"
 		}
 		fmt.Fprintf(b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/><text class="muted tick" x="%s" y="%s" text-anchor="middle">%s</text>`+"\n",
-			class, px(x), px(l.top), px(x), px(l.bottom), px(x), px(l.bottom+16), grouped(strconv.FormatFloat(value, 'f', -1, 64)))
+			class, px(x), px(l.top), px(x), px(l.bottom), px(x), px(l.bottom+16), tickText(value))
 	}
 	fmt.Fprintf(b, `<text class="muted" x="%s" y="%s" text-anchor="middle">%s</text>`+"\n", px((l.left+l.right)/2), px(l.bottom+36), xmlText(c.axis))
+}
+
+// tickText is the number at a tick. Steps are round in decimal; ten digits leave out what binary adds.
+func tickText(value float64) string {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'g', 10, 64), 64) // it was just written
+	return grouped(strconv.FormatFloat(short, 'f', -1, 64))
 }
 
 // at is where a value is on the axis.
@@ -247,7 +258,7 @@ func (c *barChart) story() string {
 	b.WriteString(c.subtitle)
 	for _, g := range c.groups {
 		for _, each := range g.bars {
-			b.WriteString("\n" + each.about)
+			b.WriteString(" " + each.about + ";")
 		}
 	}
 	return b.String()

@@ -172,7 +172,8 @@ func jsonError(path string, data []byte, first int, err error, remedy string) er
 		found.Err = fmt.Errorf("it is no JSON: %w", err)
 	case errors.As(err, &kind):
 		offset = kind.Offset
-		found.Field, found.Err = kind.Field, fmt.Errorf("it is a JSON %s, expected is %s", kind.Value, kind.Type)
+		// An embedded struct has no name in the file.
+		found.Field, found.Err = strings.ReplaceAll(kind.Field, "Cost.", ""), fmt.Errorf("it is a JSON %s, expected is %s", kind.Value, kind.Type)
 	}
 	if first == 0 {
 		found.Line = 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
