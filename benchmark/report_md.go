@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func (d *reportWriter) write() string {
 	d.problems()
 	d.limits()
 	d.method()
+	d.configuration()
 	return d.String()
 }
 
@@ -52,6 +54,32 @@ func (d *reportWriter) measured() {
 		if row.value != "" {
 			d.row(row.name, row.value)
 		}
+	}
+	for _, round := range d.roundNames() {
+		if switches := settings(m.switches(round)); len(switches) > 0 {
+			d.row("round "+literal(round), literal(strings.Join(switches, ", ")))
+		}
+	}
+}
+
+// settings are values of the configuration, each as key = value.
+func settings(values map[string]string) []string {
+	var each []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		each = append(each, key+" = "+values[key])
+	}
+	return each
+}
+
+// configuration lists the values that all rounds share.
+func (d *reportWriter) configuration() {
+	var points []string
+	for _, setting := range settings(d.Manifest.Config) {
+		points = append(points, literal(setting))
+	}
+	if len(points) > 0 {
+		d.heading(2, "Configuration of all rounds")
+		d.list(points)
 	}
 }
 

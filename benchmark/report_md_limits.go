@@ -74,10 +74,10 @@ func (d *reportWriter) problemList(title, intro string, problems []problem) {
 func (d *reportWriter) limits() {
 	points := slices.Clone(d.Summary.Notes)
 	for i, note := range points {
-		points[i] = literal(note)
+		points[i] = literal(sentence(note)) + "."
 	}
 	if d.Missing > 0 {
-		points = append(points, fmt.Sprintf("%s of the plan missing: the run is not complete. Go on with benchmark --resume.",
+		points = append(points, fmt.Sprintf("%s missing: the run is not complete. Go on with benchmark --resume.",
 			plural(d.Missing, "sample is", "samples are")))
 	}
 	for _, r := range d.Rounds {

@@ -65,7 +65,7 @@ func literal(text string) string {
 			b.WriteString("&gt;")
 		case r == '&':
 			b.WriteString("&amp;")
-		case r == ':' && strings.HasPrefix(string(runes[i:]), "://"), r == '@', r == '.' && i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www"):
+		case r == ':' && strings.HasPrefix(string(runes[i:]), "://"), r == '@' && i < len(runes)-1 && isWord(runes[i+1]), r == '.' && i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www"):
 			fmt.Fprintf(&b, "&#%d;", r) // or a reader makes a link of it
 		case i == 0 && strings.ContainsRune("#+-=", r):
 			b.WriteRune('\\')

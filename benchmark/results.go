@@ -70,7 +70,7 @@ func LoadResults(dir string) (*Results, error) {
 	}
 	r := &Results{Manifest: *m}
 	path := filepath.Join(dir, samplesFile)
-	f, err := os.Open(path)
+	f, err := openSamples(path)
 	if err != nil {
 		remedy := "check that the file can be read"
 		if errors.Is(err, fs.ErrNotExist) {
@@ -83,6 +83,20 @@ func LoadResults(dir string) (*Results, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// errNoFile says that something else has the name of a file. To open it might wait for ever.
+var errNoFile = errors.New("it is no file")
+
+func openSamples(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return os.Open(path)
 }
 
 // reason is an error of the file system without the path, which is named anyway.
@@ -103,6 +117,8 @@ func loadManifest(path string) (*Manifest, error) {
 	switch {
 	case err != nil:
 		return fail("", reason(err), "name a folder that benchmark or ablation has written")
+	case !info.Mode().IsRegular():
+		return fail("", errNoFile, "name a folder that benchmark or ablation has written")
 	case info.Size() > maxManifestBytes:
 		return fail("", fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), maxManifestBytes), again)
 	}

@@ -90,6 +90,12 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 	remove := func(file string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, file))) }
 	}
+	folder := func(file string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, file)))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, file), 0o755))
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*testing.T, string)
 		file   string
@@ -100,6 +106,8 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 	}{
 		"no manifest":      {remove(manifestFile), manifestFile, 0, "", os.ErrNotExist, []string{"name a folder that benchmark"}},
 		"no samples":       {remove(samplesFile), samplesFile, 0, "", os.ErrNotExist, []string{"go on with benchmark --resume "}},
+		"a folder":         {folder(manifestFile), manifestFile, 0, "", errNoFile, []string{"name a folder that benchmark"}},
+		"samples a folder": {folder(samplesFile), samplesFile, 0, "", errNoFile, []string{"check that the file can be read"}},
 		"another version":  {manifest(`"schema_version": 1`, `"schema_version": 2, "cases": 7`), manifestFile, 0, "schema_version", ErrSchemaVersion, []string{"it is 2, this program reads 1", "use the llama-agent that wrote it"}},
 		"no version":       {manifest(`"schema_version"`, `"version"`), manifestFile, 0, "schema_version", nil, []string{"is missing"}},
 		"no JSON":          {manifest(`"run": "run-1",`, `"run": "run-1"`), manifestFile, 4, "", nil, []string{"it is no JSON"}},

@@ -87,6 +87,12 @@ func (s strata) bootstrap(statistics ...func(base, current float64) float64) []E
 	if !ok {
 		return estimates
 	}
+	if drawn.uniform() {
+		for i, e := range estimates {
+			estimates[i] = Estimate{e.Value, e.Value, e.Value} // as all draws would say
+		}
+		return estimates
+	}
 	rng := random(bootstrapSeed, "bootstrap")
 	values := make([][]float64, len(statistics))
 	for range resamples {
@@ -112,6 +118,18 @@ func (s strata) bootstrap(statistics ...func(base, current float64) float64) []E
 		estimates[i].Low, estimates[i].High = Number(quantile(values[i], low)), Number(quantile(values[i], high))
 	}
 	return estimates
+}
+
+// uniform reports whether all pairs of each case are equal.
+func (s strata) uniform() bool {
+	for _, pairs := range s {
+		for _, p := range pairs {
+			if p != pairs[0] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // levels are those of the percentiles that end an interval; not ok: there are too few pairs for one.

@@ -85,30 +85,34 @@ func describe(samples []*Sample) []MetricStats {
 	metrics := Metrics()
 	described := make([]MetricStats, len(metrics))
 	for i, m := range metrics {
-		var values []float64
-		var byCase strata
-		last := ""
-		for _, s := range samples {
-			value := m.value(s)
-			if math.IsNaN(value) {
-				continue
-			}
-			if len(values) == 0 || s.Case != last {
-				byCase = append(byCase, nil)
-			}
-			last = s.Case
-			values = append(values, value)
-			byCase[len(byCase)-1] = append(byCase[len(byCase)-1], pair{current: value})
-		}
-		ordered := sorted(values)
-		n := float64(len(values))
-		d := MetricStats{Metric: m.Key, N: len(values), SD: unknown()}
-		d.Mean = byCase.bootstrap(func(_, sum float64) float64 { return sum / n })[0]
-		d.Median, d.P95 = Number(quantile(ordered, 0.5)), Number(quantile(ordered, 0.95))
-		if len(values) > 1 {
-			d.SD = Number(stat.StdDev(values, nil))
-		}
-		described[i] = d
+		described[i] = m.describe(samples)
 	}
 	return described
+}
+
+func (m Metric) describe(samples []*Sample) MetricStats {
+	var values []float64
+	var byCase strata
+	last := ""
+	for _, s := range samples {
+		value := m.value(s)
+		if math.IsNaN(value) {
+			continue
+		}
+		if len(values) == 0 || s.Case != last {
+			byCase = append(byCase, nil)
+		}
+		last = s.Case
+		values = append(values, value)
+		byCase[len(byCase)-1] = append(byCase[len(byCase)-1], pair{current: value})
+	}
+	ordered := sorted(values)
+	n := float64(len(values))
+	d := MetricStats{Metric: m.Key, N: len(values), SD: unknown()}
+	d.Mean = byCase.bootstrap(func(_, sum float64) float64 { return sum / n })[0]
+	d.Median, d.P95 = Number(quantile(ordered, 0.5)), Number(quantile(ordered, 0.95))
+	if len(values) > 1 {
+		d.SD = Number(stat.StdDev(values, nil))
+	}
+	return d
 }

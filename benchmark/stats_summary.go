@@ -1,6 +1,9 @@
 package benchmark
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Summary is all statistics of a run, as summary.json has them.
 type Summary struct {
@@ -23,7 +26,8 @@ type RoundSummary struct {
 	Cases []Group `json:"cases"`
 }
 
-// CommonSummary describes the samples that are right in every round: of these, the numbers of rounds can stand side by side.
+// CommonSummary describes the samples that are right in every round: of these, the numbers of rounds can stand side by side. A
+// number that is not known in one round is left out in all.
 type CommonSummary struct {
 	Samples int             `json:"samples"` // of each round
 	Rounds  [][]MetricStats `json:"rounds"`  // by round, by metric
@@ -75,19 +79,25 @@ func (r *Results) Summarize() *Summary {
 }
 
 func (r *Results) common(rounds []string) CommonSummary {
-	right := map[sampleKey]int{} // rounds in which it is right
-	for i := range r.Samples {
-		if s := &r.Samples[i]; s.AllRight() {
-			right[sampleKey{id: s.Case, repetition: s.Repetition}]++
+	// inAll chooses the samples of a round whose counterparts in all rounds are right and, with a metric, known.
+	inAll := func(round string, value func(*Sample) float64) []*Sample {
+		seen := map[sampleKey]int{}
+		key := func(s *Sample) sampleKey { return sampleKey{id: s.Case, repetition: s.Repetition} }
+		for i := range r.Samples {
+			if s := &r.Samples[i]; s.AllRight() && (value == nil || !math.IsNaN(value(s))) {
+				seen[key(s)]++
+			}
 		}
+		return slices.DeleteFunc(r.of("", round), func(s *Sample) bool { return seen[key(s)] < len(rounds) })
 	}
-	var c CommonSummary
+	c := CommonSummary{Rounds: [][]MetricStats{}}
 	for _, round := range rounds {
-		samples := slices.DeleteFunc(r.of("", round), func(s *Sample) bool {
-			return right[sampleKey{id: s.Case, repetition: s.Repetition}] < len(rounds)
-		})
-		c.Samples = len(samples)
-		c.Rounds = append(c.Rounds, describe(samples))
+		c.Samples = len(inAll(round, nil))
+		var described []MetricStats
+		for _, m := range Metrics() {
+			described = append(described, m.describe(inAll(round, m.value)))
+		}
+		c.Rounds = append(c.Rounds, described)
 	}
 	return c
 }

@@ -125,6 +125,13 @@ func TestCommonSamples(t *testing.T) {
 	require.InDelta(t, 90, float64(s.Common.Rounds[1][0].Mean.Value), 1e-9)
 	require.Equal(t, 3, s.Missing)
 	require.False(t, s.Complete)
+
+	unmeasured := sampleOf("b", "R0", 0, 300, true)
+	unmeasured.PeakKVTokens = 0
+	s = resultsOf(1, sampleOf("a", "R0", 0, 100, true), unmeasured, sampleOf("a", "R1", 0, 100, true), sampleOf("b", "R1", 0, 900, true)).Summarize()
+	require.Equal(t, 2, s.Common.Samples)
+	require.InDelta(t, 500, float64(s.Common.Rounds[1][0].Mean.Value), 1e-9)
+	require.InDelta(t, 25, float64(s.Common.Rounds[1][3].Mean.Value), 1e-9, "what one round does not know is left out in both")
 }
 
 func TestGrowth(t *testing.T) {
