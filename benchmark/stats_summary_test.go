@@ -202,3 +202,24 @@ func TestHostileNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatMayBeChanceIsNoDifference(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		current []int
+		verdict Verdict
+	}{
+		"less on average": {[]int{900, 1100, 700, 1050, 800}, Unclear},
+		"more on average": {[]int{1100, 900, 1300, 950, 1200}, Unclear},
+		"less each time":  {[]int{900, 910, 890, 905, 880}, Better},
+		"more each time":  {[]int{1100, 1090, 1110, 1095, 1120}, Worse},
+	} {
+		var samples []Sample
+		for i, tokens := range c.current {
+			samples = append(samples, sampleOf("a", "R0", i, 1000, true), sampleOf("a", "R1", i, tokens, true))
+		}
+		r := resultsOf(5, samples...)
+		input := compareRounds(r, r, "R0", "R1", []string{"a"}).All.BothRight[0]
+		require.Equal(t, c.verdict, input.Verdict, "%s: %v", name, input.Difference)
+	}
+}
