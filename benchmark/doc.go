@@ -3,7 +3,11 @@
 //
 // A suite is a JSON file under workloads/: tasks as users put them, what a right answer holds, and which files or conversation
 // are made for it. A sample is one task done once by fresh processes of the program with stores of their own, so that what is
-// measured is what users run. The judge looks at the reports only; it asks no model. [Table] puts the rounds side by side.
+// measured is what users run. The judge looks at the reports only; it asks no model.
 //
-// It does not draw charts, test differences for significance, or go on with a run that was stopped.
+// A folder of results holds a [Manifest] and samples. [LoadResults] reads it, [WriteReport] adds statistics, a report and
+// charts, and [Compare] puts two folders side by side. Costs are compared pair by pair of the same case and repetition, with
+// intervals: what may be chance is not called a difference.
+//
+// It does not go on with a run that was stopped.
 package benchmark

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -99,7 +98,14 @@ func TestRounds(t *testing.T) {
 		n = s.MeasuredRuns
 	}
 	samples, err := r.Run(ctx, cases, rounds, n)
-	table := Table(fmt.Sprintf("%s with %s", s.Name, filepath.Base(model)), samples)
+	m := Manifest{Suite: SuiteInfo{Name: s.Name, Seed: s.Seed}, MeasuredRuns: n, Model: ModelInfo{Name: filepath.Base(model)}}
+	for _, c := range cases {
+		m.Cases = append(m.Cases, c.ID)
+	}
+	for _, round := range rounds {
+		m.Rounds = append(m.Rounds, RoundInfo{Name: round.Name})
+	}
+	table := (&Results{Manifest: m, Samples: samples}).Markdown()
 	t.Logf("\n%s", table)
 	if *tablePath != "" {
 		require.NoError(t, os.WriteFile(*tablePath, []byte(table), 0o644))
