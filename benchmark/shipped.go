@@ -39,6 +39,23 @@ func ShippedSuites() []string {
 	return names
 }
 
+// UnknownError says that there is no suite or case with a name.
+type UnknownError struct {
+	What  string // suite or case
+	Name  string
+	Known []string
+	Hint  string // what else can be done
+}
+
+// Error names the nearest name and all there are.
+func (e *UnknownError) Error() string {
+	near := ""
+	if name := config.Nearest(e.Name, e.Known); name != "" {
+		near = "; did you mean " + name + "?"
+	}
+	return fmt.Sprintf("there is no %s %q%s; there are: %s%s", e.What, e.Name, near, strings.Join(e.Known, ", "), e.Hint)
+}
+
 // FindSuite reads a suite that is part of the program, by its name, or any other by the path of its file: a text with a
 // separator or the ending .json is a path.
 func FindSuite(nameOrPath string) (*SuiteFile, error) {
@@ -47,12 +64,9 @@ func FindSuite(nameOrPath string) (*SuiteFile, error) {
 	}
 	shipped := ShippedSuites()
 	if !slices.Contains(shipped, nameOrPath) {
-		near := ""
-		if name := config.Nearest(nameOrPath, shipped); name != "" {
-			near = "; did you mean " + name + "?"
+		return nil, &UnknownError{
+			What: "suite", Name: nameOrPath, Known: shipped, Hint: fmt.Sprintf("; another one is named by the path of its file, such as ./%s.json", nameOrPath),
 		}
-		return nil, fmt.Errorf("suite %q is not known%s; suites of the program: %s; another one is named by the path of its file, such as ./%s.json",
-			nameOrPath, near, strings.Join(shipped, ", "), nameOrPath)
 	}
 	data, err := workloads.ReadFile(path.Join("workloads", nameOrPath+".json"))
 	if err != nil {
@@ -94,11 +108,7 @@ func (f *SuiteFile) ChooseCases(ids ...string) ([]Case, error) {
 		if slices.Contains(all, id) {
 			continue
 		}
-		near := ""
-		if name := config.Nearest(id, all); name != "" {
-			near = "; did you mean " + name + "?"
-		}
-		return nil, fmt.Errorf("suite %s has no case %q%s; its cases: %s", f.Name, id, near, strings.Join(all, ", "))
+		return nil, &UnknownError{What: "case", Name: id, Known: all}
 	}
 	return f.Choose(ids...)
 }
