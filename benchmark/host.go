@@ -37,7 +37,13 @@ func modelInfo(ctx context.Context, path string) (ModelInfo, error) {
 	}
 	defer file.Close()
 	hash := sha256.New()
-	if info.Bytes, err = io.Copy(hash, untilDone{ctx, file}); err != nil {
+	untilDone := readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return file.Read(p)
+	})
+	if info.Bytes, err = io.CopyBuffer(hash, untilDone, make([]byte, 1<<20)); err != nil {
 		if ctx.Err() != nil {
 			return info, ctx.Err()
 		}
@@ -47,15 +53,7 @@ func modelInfo(ctx context.Context, path string) (ModelInfo, error) {
 	return info, nil
 }
 
-// untilDone reads until its context ends.
-type untilDone struct {
-	ctx context.Context //nolint:containedctx // the reader lives as long as one call
-	r   io.Reader
-}
+// readerFunc is a reader that is one function.
+type readerFunc func([]byte) (int, error)
 
-func (u untilDone) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
-}
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

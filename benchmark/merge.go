@@ -64,13 +64,15 @@ func labelledLines(of label, data []byte) []byte {
 			continue
 		}
 		object := bytes.TrimSpace(text)
-		if slices.ContainsFunc(labelColumns, func(name string) bool { return fields[name] != nil }) {
-			for _, name := range labelColumns {
-				if value, ok := fields[name]; ok {
-					delete(fields, name)
-					fields["data_"+name] = value
-				}
+		renamed := false
+		for _, name := range sortedKeys(fields) {
+			if slices.ContainsFunc(labelColumns, func(ours string) bool { return strings.EqualFold(ours, name) }) { // as readers in Go see it
+				fields["data_"+name] = fields[name]
+				delete(fields, name)
+				renamed = true
 			}
+		}
+		if renamed {
 			if object, err = json.Marshal(fields); err != nil {
 				continue
 			}

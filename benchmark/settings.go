@@ -16,7 +16,7 @@ import (
 type Settings struct {
 	// Values go into the configuration of every sample, by section.key: those of [agent], [engine], [tools] and [memory] that
 	// are not the default. A sample has stores, a workspace and a seed of its own, so that where these lie is left out, and with
-	// the workspace the folders that tools may read and skills are found in.
+	// the workspace the folders that tools may read and skills are found in. So is how much is logged.
 	Values map[string]any
 	// Shared is the same for people and comparisons, with the defaults: TOML by section.key. A file is its name and the hash of
 	// its content. No value of it is secret.
@@ -31,6 +31,7 @@ var switchKeys = []string{"memory.artifact_virtualization", "memory.lifecycle_co
 // ownKeys are values that every sample has of its own, or that the manifest tells elsewhere.
 var ownKeys = []string{
 	"agent.db_path", "agent.conversation_db_path", "engine.model_path", "engine.seed", "engine.kv_store_path",
+	"agent.log_level", "engine.verbose", // what ends up in the record of a failure is the program's last words
 	"tools.file.allowed_roots", "tools.log.allowed_roots", "tools.sqlite.allowed_roots", "tools.artifact.storage_dir", "tools.skills.dirs",
 	"memory.context_store_path",
 }
@@ -48,20 +49,15 @@ func NewSettings(c *config.Config) (Settings, error) {
 			s.Switches[id] = v.Value
 			continue
 		}
-		text := v.Text
+		text, err := v.Text, error(nil)
 		switch id {
 		case "engine.chat_template":
-			files, err := fingerprints(v.Value.(string))
-			if err != nil {
-				return s, fmt.Errorf("reading %s: %w", id, err)
-			}
-			text = fmt.Sprintf("%q", strings.Join(files, ""))
+			text, err = fingerprints(c.Engine.ChatTemplate)
 		case "engine.lora":
-			files, err := fingerprints(v.Value.([]string)...)
-			if err != nil {
-				return s, fmt.Errorf("reading %s: %w", id, err)
-			}
-			text = fmt.Sprintf("%q", files)
+			text, err = fingerprints(c.Engine.LoRA...)
+		}
+		if err != nil {
+			return s, fmt.Errorf("reading %s: %w", id, err)
 		}
 		if text != "" { // a role that has no value of its own
 			s.Shared[id] = text
@@ -74,19 +70,19 @@ func NewSettings(c *config.Config) (Settings, error) {
 }
 
 // fingerprints are the names of files and the hashes of their contents; no path is none.
-func fingerprints(paths ...string) ([]string, error) {
-	list := []string{}
+func fingerprints(paths ...string) (string, error) {
+	var list []string
 	for _, path := range paths {
 		if path == "" {
 			continue
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		list = append(list, filepath.Base(path)+" "+hashOf(data))
 	}
-	return list, nil
+	return strings.Join(list, ", "), nil
 }
 
 func hashOf(data []byte) string {
