@@ -223,18 +223,27 @@ func (c *Campaign) sample(ctx context.Context, f *folder, j job) (Sample, error)
 	if err := c.room(&s, f); err != nil {
 		return s, err
 	}
+	if entries, err = s.entries(entries); err != nil {
+		return s, err
+	}
+	return s, f.commit(entries)
+}
+
+// entries are what a sample adds to the files of a run: its records, why it is not right, and last its own line, which makes it a
+// part of the run.
+func (s *Sample) entries(records []entry) ([]entry, error) {
 	if failure, wrong := s.failure(); wrong {
 		text, err := line(failure)
 		if err != nil {
-			return s, fmt.Errorf("writing a failure: %w", err)
+			return nil, fmt.Errorf("writing a failure: %w", err)
 		}
-		entries = append(entries, entry{failuresFile, text})
+		records = append(records, entry{failuresFile, text})
 	}
 	text, err := line(s)
 	if err != nil {
-		return s, fmt.Errorf("writing a sample: %w", err)
+		return nil, fmt.Errorf("writing a sample: %w", err)
 	}
-	return s, f.commit(append(entries, entry{samplesFile, text}))
+	return append(records, entry{samplesFile, text}), nil
 }
 
 // room is an error when the program found none: then the next sample would find none either, and this one says nothing.

@@ -46,6 +46,30 @@ func TestWhatACrashLeaves(t *testing.T) {
 
 func firstLines(s string, n int) string { return strings.Join(strings.SplitAfter(s, "\n")[:n], "") }
 
+// TestASampleIsWrittenLast sees that a crash between two files leaves records without a sample, and never a sample without them.
+func TestASampleIsWrittenLast(t *testing.T) {
+	t.Parallel()
+	names := func(s Sample) (list []string) {
+		entries, err := s.entries([]entry{{kvSource, []byte("x\n")}})
+		require.NoError(t, err)
+		for _, e := range entries {
+			list = append(list, e.file)
+			require.Equal(t, 1, strings.Count(string(e.data), "\n"))
+		}
+		return list
+	}
+	require.Equal(t, []string{kvSource, failuresFile, samplesFile}, names(Sample{ErrorClass: Crash, Error: "one\ntwo"}))
+	require.Equal(t, []string{kvSource, samplesFile}, names(Sample{Right: 1, Judged: 1}))
+
+	f := folder{path: t.TempDir()}
+	require.NoError(t, os.Mkdir(f.join("b"), 0o755))
+	require.Error(t, f.commit([]entry{{"a", []byte("1")}, {"b", []byte("2")}, {"c", []byte("3")}}))
+	require.NoFileExists(t, f.join("c"), "nothing is written after what failed")
+	size, err := f.size("a")
+	require.NoError(t, err)
+	require.Zero(t, size)
+}
+
 // TestLinesOfNoSample sees what no crash leaves told, and left alone.
 func TestLinesOfNoSample(t *testing.T) {
 	t.Parallel()
