@@ -55,13 +55,13 @@ func (w *work) stepState(ctx context.Context, step Step) (StepState, error) {
 
 // toolLoop makes calls until the step is done or has to be given up.
 func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
-	tool, plannedFailed := step.Tool, false
+	tool, again, plannedFailed := step.Tool, false, false
 	for round := 1; round <= w.limits.MaxToolRounds; round++ {
 		if w.counters.calls() >= w.limits.MaxToolCalls {
 			return "", &Failure{Node: w.node, Kind: KindLimit, Message: fmt.Sprintf(
 				"the limit of %d tool calls was reached", w.limits.MaxToolCalls)}
 		}
-		call, err := w.makeCall(ctx, step, tool, round > 1)
+		call, err := w.makeCall(ctx, step, tool, again)
 		if err != nil {
 			return "", err
 		}
@@ -80,6 +80,11 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		if round == w.limits.MaxToolRounds {
 			break
 		}
+		if instead := w.instead(call); instead != "" {
+			tool, again = instead, false
+			continue
+		}
+		again = true
 		if tool, err = w.chooseTool(ctx, step, call); err != nil {
 			return "", err
 		}
@@ -92,6 +97,17 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 	}
 	w.note(ctx, fmt.Sprintf("Step %d failed: %d calls did not do it.", step.Number, w.limits.MaxToolRounds))
 	return StepFailed, nil
+}
+
+// instead is the tool that an error of a call names for the same thing. No model has to choose it.
+func (w *work) instead(c Call) string {
+	if c.Error == nil || c.Skipped {
+		return ""
+	}
+	if _, offered := w.offered.Lookup(c.Error.Instead); !offered {
+		return ""
+	}
+	return c.Error.Instead
 }
 
 // wrongTool reports whether a call failed because the step named the wrong tool, so that another tool's success does the step.
@@ -210,19 +226,8 @@ func (w *work) lastWasRepeat() bool {
 
 // outcome is what is stored of a tool run.
 type outcome struct {
-	Text     string          `json:"text"`
-	Result   json.RawMessage `json:"result,omitempty"`
-	Error    *CallError      `json:"error,omitempty"`
-	Artifact string          `json:"artifact,omitempty"`
-	Record   string          `json:"record,omitempty"` // the reference of the whole, which Text and Result may then lack
-	Summary  string          `json:"summary,omitempty"`
-	Guide    bool            `json:"guide,omitempty"`
-	Near     bool            `json:"near,omitempty"`
-	Problem  string          `json:"problem,omitempty"` // why a large result was not stored
-
-	Tokens        int   `json:"tokens,omitempty"`
-	SummaryTokens int   `json:"summary_tokens,omitempty"`
-	DurationMS    int64 `json:"duration_ms"`
+	Outcome
+	Problem string `json:"problem,omitempty"` // why a large result was not stored
 }
 
 // runTool runs a call as a durable effect and fills in its outcome. It reports whether the outcome is from an earlier run.
@@ -269,10 +274,7 @@ func (w *work) runTool(ctx context.Context, call *Call) (replayed bool, err erro
 	}
 	switch {
 	case err == nil:
-		call.Text, call.Result, call.Error, call.DurationMS = done.Text, done.Result, done.Error, done.DurationMS
-		call.Artifact, call.Record, call.Summary, call.Guide = done.Artifact, done.Record, done.Summary, done.Guide
-		call.Near = done.Near
-		call.Tokens, call.SummaryTokens = done.Tokens, done.SummaryTokens
+		call.Outcome = done.Outcome
 		if err := w.restore(ctx, Owner(ctx), call); err != nil {
 			w.emit(ctx, ContextEvent{Name: EventContextStoreError, Data: map[string]any{"error": err.Error()}})
 		}
@@ -359,7 +361,7 @@ func digest(arguments json.RawMessage) string {
 
 // newOutcome keeps what a tool gave back, both the text for the model and the object for programs.
 func newOutcome(result tools.Result, err error, ms int64) outcome {
-	o := outcome{Text: result.Text, DurationMS: ms}
+	o := outcome{Outcome: Outcome{Text: result.Text, DurationMS: ms}}
 	if result.Data != nil {
 		data, encodeErr := json.Marshal(result.Data)
 		if encodeErr != nil && err == nil {
@@ -380,11 +382,10 @@ func newOutcome(result tools.Result, err error, ms int64) outcome {
 }
 
 func callErrorOf(err error) *CallError {
-	kind := string(tools.KindFailed)
 	if e, ok := errors.AsType[*tools.Error](err); ok {
-		kind = string(e.Kind)
+		return &CallError{Kind: string(e.Kind), Message: err.Error(), Instead: e.Instead}
 	}
-	return &CallError{Kind: kind, Message: err.Error()}
+	return &CallError{Kind: string(tools.KindFailed), Message: err.Error()}
 }
 
 // record puts a call and its outcome into the transcript.

@@ -27,6 +27,9 @@ func (r *rig) withFind() *rig {
 		if err := r.reached(ctx, "find "+a.Text+" at "+a.At); err != nil {
 			return tools.Result{}, err
 		}
+		if a.Text == a.At {
+			return tools.Result{}, &tools.Error{Kind: tools.KindWrongKind, Message: "that is its own name", Fix: "use look", Instead: "look"}
+		}
 		if !strings.Contains(r.texts[a.At], a.Text) {
 			return tools.Result{}, &tools.Error{Kind: tools.KindNotFound, Message: fmt.Sprintf("%q has no %q", a.At, a.Text)}
 		}
@@ -46,6 +49,16 @@ func (r *rig) withFind() *rig {
 	})
 	require.NoError(r.t, err)
 	return r
+}
+
+func TestToolThatAnErrorNamesIsTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("weigh the stone|find|stone"), args(`{"text":"stone"}`), review("done"), answer("12 kg")).withFind()
+	report := r.run("How heavy is the stone?")
+	require.Equal(t, "done", states(report))
+	require.Equal(t, []string{"find stone at stone", "look stone"}, r.ran())
+	require.Equal(t, []string{askPlan, askArgs, askReview, askAnswer}, r.model.kinds(), "nobody has to choose what the error names")
+	require.Equal(t, "look", report.Calls[0].Error.Instead)
 }
 
 func TestStepThatNamesAllItsToolNeedsTakesNoModelCall(t *testing.T) {

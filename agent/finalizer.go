@@ -18,6 +18,9 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	if w.failure != nil {
 		data.Problem = oneLine(w.failure.Message)
 	}
+	if data.Near = w.digest(); len(data.Near) > 0 {
+		data.Fence = fence(compactJSON(data.Near))
+	}
 	question := templates.Render(templates.Finalizer, data)
 	r := request{label: "answer", instruction: question, stream: true}
 	for range 2 {

@@ -30,7 +30,7 @@ func (c byteCounter) CountTokens(_ context.Context, messages []llms.MessageConte
 }
 
 func callEntry(step int, tool, text string) Entry {
-	return Entry{Call: &Call{Step: step, Iteration: 1, Tool: tool, Arguments: rawString("x"), Text: text, ReadOnly: true}}
+	return Entry{Call: &Call{Step: step, Iteration: 1, Tool: tool, Arguments: rawString("x"), ReadOnly: true, Outcome: Outcome{Text: text}}}
 }
 
 func flatten(messages []llms.MessageContent) string {

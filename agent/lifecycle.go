@@ -83,7 +83,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		}
 	}
 	whole := *call
-	whole.Text, whole.Error, whole.Summary, whole.Record = o.Text, o.Error, o.Summary, o.Record
+	whole.Outcome = o.Outcome
 	o.Tokens = w.count(ctx, resultText(&whole, whole.Text))
 	if whole.Record != "" {
 		o.SummaryTokens = w.count(ctx, resultText(&whole, whole.Summary))
@@ -167,46 +167,7 @@ func (f *flow) restoreAll(ctx context.Context, owner string, entries []Entry) (w
 
 // count returns how many tokens a text adds to a prompt.
 func (w *work) count(ctx context.Context, text string) int {
-	return countTokens(ctx, w.model, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)})
-}
-
-// bytesPerToken is what tokenizers make of most texts at the least; for models that do not count.
-const bytesPerToken = 3
-
-// countTokens returns how many tokens messages add to a prompt, by the model's own template and tokenizer when it tells, else an
-// estimate that is rather too high.
-func countTokens(ctx context.Context, model llms.Model, messages []llms.MessageContent) int {
-	if counter, ok := model.(tokenCounter); ok {
-		// A template may put more around the first message than around the others, so that a message before takes that.
-		frame := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "x"), llms.TextParts(llms.ChatMessageTypeHuman, "x"), llms.TextParts(llms.ChatMessageTypeAI, "x")}
-		last := llms.TextParts(llms.ChatMessageTypeHuman, "x")
-		closed := messages[len(messages)-1].Role == llms.ChatMessageTypeHuman
-		base, with := slices.Clone(frame), append(slices.Clone(frame), messages...)
-		if closed {
-			base = append(base, last)
-		} else {
-			base, with = append(base, last), append(with, last)
-		}
-		n, err := counter.CountTokens(ctx, with)
-		if err == nil {
-			var fixed int
-			if fixed, err = counter.CountTokens(ctx, base); err == nil {
-				if closed {
-					n++ // the x of the message in its place
-				}
-				return max(0, n-fixed)
-			}
-		}
-	}
-	bytes := 0
-	for _, m := range messages {
-		for _, part := range m.Parts {
-			if text, ok := part.(llms.TextContent); ok {
-				bytes += len(text.Text)
-			}
-		}
-	}
-	return (bytes + bytesPerToken - 1) / bytesPerToken
+	return w.meter.count(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)})
 }
 
 // name says in a line what a call was about.

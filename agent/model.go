@@ -209,14 +209,7 @@ const fewestTokensPerByte = 1.0 / 8
 // checkPromptSize notes when a model reports having read much less than it was sent. Some servers drop the beginning of a
 // prompt that is too long for them and say nothing.
 func (w *work) checkPromptSize(ctx context.Context, messages []llms.MessageContent, usage Usage) {
-	bytes := 0
-	for _, m := range messages {
-		for _, part := range m.Parts {
-			if text, ok := part.(llms.TextContent); ok {
-				bytes += len(text.Text)
-			}
-		}
-	}
+	bytes := textBytes(messages)
 	if usage.PromptTokens <= 0 || float64(usage.PromptTokens) >= float64(bytes)*fewestTokensPerByte {
 		return
 	}

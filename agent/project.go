@@ -47,7 +47,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 	total := 0
 	for i := range turns {
 		if turns[i].Tokens == 0 {
-			turns[i].Tokens = countTokens(ctx, r.config.Model, turns[i].messages())
+			turns[i].Tokens = r.flow.meter.count(ctx, turns[i].messages())
 		}
 		tokens[i] = turns[i].Tokens
 		total += tokens[i]
@@ -84,7 +84,7 @@ func (r *Runner) Project(ctx context.Context, owner, goal string, turns []Turn) 
 	}
 	if b.Recalled = recalled; len(recalled) > 0 {
 		events = append(events, ContextEvent{Name: EventContextRecalled, Data: map[string]any{
-			"records": len(recalled), "tokens": countTokens(ctx, r.config.Model, recalledMessages(recalled)),
+			"records": len(recalled), "tokens": r.flow.meter.count(ctx, recalledMessages(recalled)),
 		}})
 	}
 	return b, events
@@ -131,7 +131,7 @@ func (r *Runner) recall(ctx context.Context, owner, goal string, turns []Turn, l
 		best = max(best, relevance[record.Ref])
 		candidates = append(candidates, lifecycle.Candidate{
 			Importance: record.Importance, Relevance: relevance[record.Ref], Age: int(last-record.Order) + 1,
-			Tokens: countTokens(ctx, r.config.Model, recalledMessages([]Recalled{quoted(record)})),
+			Tokens: r.flow.meter.count(ctx, recalledMessages([]Recalled{quoted(record)})),
 		})
 	}
 	var out []Recalled
@@ -159,41 +159,84 @@ func quoted(record lifecycle.Record) Recalled {
 	return q
 }
 
-// Remember puts a turn that has ended, and what its calls found, into the store of records, so that later turns can recall it.
-// Without a [Lifecycle] it does nothing. Doing it again changes nothing.
+// Remember puts a turn that has ended, and what its calls found, into the store of records, so that later turns can recall it. What is
+// stored of the same turn is replaced. Without a [Lifecycle] it does nothing. Doing it again changes nothing.
 func (r *Runner) Remember(ctx context.Context, owner string, t Turn) error {
-	l := r.flow.lifecycle
-	if l == nil {
+	if r.flow.lifecycle == nil {
 		return nil
 	}
+	return r.put(ctx, t.Number, t.records(owner))
+}
+
+// RememberMissing remembers those of the turns of a conversation of which the store has nothing, or something else. Reading what it has
+// takes one look at it, however many they are.
+func (r *Runner) RememberMissing(ctx context.Context, owner string, turns []Turn) error {
+	l := r.flow.lifecycle
+	if l == nil || len(turns) == 0 {
+		return nil
+	}
+	// What cannot be listed is put anew: that repairs a damaged record.
+	list, err := l.Records.List(ctx, owner, lifecycle.ListOptions{Kinds: []lifecycle.Kind{lifecycle.KindTurn, lifecycle.KindEvidence}})
+	if err != nil && !errors.Is(err, lifecycle.ErrDamaged) {
+		return fmt.Errorf("looking for what is remembered: %w", err)
+	}
+	type name struct {
+		kind lifecycle.Kind
+		key  string
+	}
+	stored := make(map[name]lifecycle.Record, len(list))
+	for _, record := range list {
+		stored[name{record.Kind, record.Key}] = record
+	}
+	var errs []error
+	for _, t := range turns {
+		missing := slices.DeleteFunc(t.records(owner), func(record lifecycle.Record) bool {
+			s, ok := stored[name{record.Kind, record.Key}]
+			return ok && s.Summary == record.Summary && s.Bytes == len(record.Text)
+		})
+		errs = append(errs, r.put(ctx, t.Number, missing))
+	}
+	return errors.Join(errs...)
+}
+
+// put stores records of a turn.
+func (r *Runner) put(ctx context.Context, turn int, records []lifecycle.Record) error {
+	var errs []error
+	for _, record := range records {
+		_, err := r.flow.lifecycle.Records.Put(ctx, record)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remembering turn %d: %w", turn, err)
+	}
+	return nil
+}
+
+// records are what later turns can recall of a turn: what was said, and what its calls found, as far as the store does not have it.
+func (t Turn) records(owner string) []lifecycle.Record {
 	text, summary := "User: "+t.Goal, "User: "+clip(oneLine(t.Goal), recallChars*3/4)
 	if t.Answer != "" {
 		text += "\nAnswer: " + t.Answer
 		summary += " / Answer: " + clip(oneLine(t.Answer), recallChars/4)
 	}
 	calls := callsOf(t.Entries)
-	_, err := l.Records.Put(ctx, lifecycle.Record{
+	records := []lifecycle.Record{{
 		Owner: owner, Kind: lifecycle.KindTurn, Key: fmt.Sprintf("turn %d", t.Number), Name: fmt.Sprintf("turn %d", t.Number), Text: text, Summary: summary,
 		Order:      int64(t.Number),
 		Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindTurn, Text: t.Goal, Calls: len(calls)}),
-	})
-	errs := []error{err}
+	}}
 	for i := range calls {
 		c := &calls[i]
 		if c.Record != "" || c.Error != nil {
 			continue // it is there, or there is nothing to know
 		}
-		_, err := l.Records.Put(ctx, lifecycle.Record{
+		records = append(records, lifecycle.Record{
 			Owner: owner, Kind: lifecycle.KindEvidence, Key: fmt.Sprintf("turn %d call %d", t.Number, i+1), Name: c.name(), Text: c.Text,
 			Summary: clip(c.Text, recallChars), Order: int64(t.Number),
 			Importance: lifecycle.Importance(lifecycle.Signals{Kind: lifecycle.KindEvidence}),
 		})
-		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("remembering turn %d: %w", t.Number, err)
-	}
-	return nil
+	return records
 }
 
 // Turn returns a task as later turns of its conversation see it. The error is [graph.ErrUnknownThread] for a thread that does not
@@ -208,6 +251,6 @@ func (r *Runner) Turn(ctx context.Context, thread string) (Turn, error) {
 		t.Goal = assignmentIn(snapshot).Goal
 	}
 	t.Number = assignmentIn(snapshot).Turn
-	t.Tokens = countTokens(ctx, r.config.Model, t.messages())
+	t.Tokens = r.flow.meter.count(ctx, t.messages())
 	return t, nil
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,8 +219,8 @@ func TestEvidenceOfOldTurnsIsRecalled(t *testing.T) {
 	t.Parallel()
 	r, turns := recalling(t, nil, "Who owes us?", "Rain again?", "Lunch.")
 	turns[0].Entries = []agent.Entry{
-		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"ledger"}`), Text: "balance of Quandt: 412 EUR"}},
-		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"lost"}`), Text: "there is no Quandt", Error: &agent.CallError{Kind: "not_found", Message: "there is no Quandt"}}},
+		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"ledger"}`), Outcome: agent.Outcome{Text: "balance of Quandt: 412 EUR"}}},
+		{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"lost"}`), Outcome: agent.Outcome{Text: "there is no Quandt", Error: &agent.CallError{Kind: "not_found", Message: "there is no Quandt"}}}},
 	}
 	r.remember("c", turns[0])
 	b, _ := r.runner.Project(t.Context(), "c", "What is the balance of Quandt?", turns)
@@ -268,8 +269,8 @@ func TestRememberingAgainChangesNothing(t *testing.T) {
 	store := openRecords(t)
 	r := counted(t, agent.DefaultLifecycle(store), nil)
 	turn := agent.Turn{Number: 4, Goal: "Look.", Answer: "Seen.", Entries: []agent.Entry{
-		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Text: "twelve"}},
-		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{"at":"x"}`), Text: "in the store already", Record: "memory://0000000000000"}},
+		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Outcome: agent.Outcome{Text: "twelve"}}},
+		{Call: &agent.Call{Tool: "look", Arguments: []byte(`{"at":"x"}`), Outcome: agent.Outcome{Text: "in the store already", Record: "memory://0000000000000"}}},
 	}}
 	r.remember("c", turn, turn)
 	list, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
@@ -365,4 +366,47 @@ func TestMemoriesAreNeverDropped(t *testing.T) {
 		}
 	}
 	require.Greater(t, sent, 20)
+}
+
+func TestRememberMissingPutsOnlyWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	store := openRecords(t)
+	broken := &brokenRecords{Records: store}
+	r := counted(t, agent.DefaultLifecycle(broken), nil)
+	turns := said(100, "The harbour has 14 cranes.", "Rain.", "Lunch.")
+	turns[1].Entries = []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte(`{}`), Outcome: agent.Outcome{Text: "it rains"}}}}
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns))
+	all, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+
+	broken.failing("Put", errBroken)
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns), "nothing is to be put")
+	require.ErrorIs(t, r.runner.RememberMissing(t.Context(), "another", turns[:1]), errBroken)
+	broken.failing("Put", nil)
+	broken.failing("List", errBroken)
+	require.ErrorIs(t, r.runner.RememberMissing(t.Context(), "c", turns), errBroken)
+	broken.failing("List", fmt.Errorf("listing: %w", lifecycle.ErrDamaged))
+	require.NoError(t, store.RemoveRecord(t.Context(), "c", all[0].Ref))
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns), "what cannot be listed is put")
+	broken.failing("List", nil)
+
+	for _, record := range all[1:3] { // a turn and what its call found
+		require.NoError(t, store.RemoveRecord(t.Context(), "c", record.Ref))
+	}
+	turns[2].Answer = "Another answer."
+	require.NoError(t, r.runner.RememberMissing(t.Context(), "c", turns))
+	again, err := store.List(t.Context(), "c", lifecycle.ListOptions{WithText: true})
+	require.NoError(t, err)
+	texts := []string{}
+	for _, record := range again {
+		texts = append(texts, record.Text)
+	}
+	slices.Sort(texts)
+	require.Equal(t, []string{
+		"User: Lunch.\nAnswer: Another answer.", "User: Rain.\nAnswer: Noted.", "User: The harbour has 14 cranes.\nAnswer: Noted.", "it rains",
+	}, texts)
+
+	plain := newRig(t, nil)
+	require.NoError(t, plain.runner.RememberMissing(t.Context(), "c", turns), "without a lifecycle it does nothing")
 }

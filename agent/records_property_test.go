@@ -20,7 +20,7 @@ func drawTurns(p *rapid.T) []agent.Turn {
 	for i := range turns {
 		turns[i] = agent.Turn{Number: i + 1, Goal: "g" + text.Draw(p, "goal"), Answer: rapid.SampledFrom([]string{"", "Noted.", "`{}`"}).Draw(p, "answer")}
 		for range rapid.IntRange(0, 2).Draw(p, "calls") {
-			turns[i].Entries = append(turns[i].Entries, agent.Entry{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"x"}`), Text: "r" + text.Draw(p, "result")}})
+			turns[i].Entries = append(turns[i].Entries, agent.Entry{Call: &agent.Call{Step: 1, Tool: "look", Arguments: []byte(`{"at":"x"}`), Outcome: agent.Outcome{Text: "r" + text.Draw(p, "result")}}})
 		}
 	}
 	return turns
@@ -162,7 +162,7 @@ func TestAnyTextIsRestoredByteForByte(t *testing.T) {
 		}
 		ctx, owner := t.Context(), fmt.Sprintf("o-%d", n)
 		r := counted(t, agent.DefaultLifecycle(store), nil)
-		require.NoError(p, r.runner.Remember(ctx, owner, agent.Turn{Number: 1, Goal: "g", Entries: []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte("{}"), Text: text}}}}))
+		require.NoError(p, r.runner.Remember(ctx, owner, agent.Turn{Number: 1, Goal: "g", Entries: []agent.Entry{{Call: &agent.Call{Tool: "look", Arguments: []byte("{}"), Outcome: agent.Outcome{Text: text}}}}}))
 		list, err := store.List(ctx, owner, lifecycle.ListOptions{Kinds: []lifecycle.Kind{lifecycle.KindEvidence}})
 		require.NoError(p, err)
 		require.Len(p, list, 1)

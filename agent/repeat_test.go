@@ -17,7 +17,7 @@ func history(text string) []Call {
 		for _, word := range strings.Fields(part) {
 			tool, result, _ := strings.Cut(word, "=")
 			name := strings.Trim(tool, "!~?")
-			c := Call{Step: 1, Iteration: i + 1, Tool: name, Arguments: json.RawMessage("{}"), Text: result, ReadOnly: !strings.Contains(tool, "!"), Skipped: strings.Contains(tool, "~")}
+			c := Call{Step: 1, Iteration: i + 1, Tool: name, Arguments: json.RawMessage("{}"), Outcome: Outcome{Text: result}, ReadOnly: !strings.Contains(tool, "!"), Skipped: strings.Contains(tool, "~")}
 			c.Rejected = strings.Contains(tool, "?")
 			calls = append(calls, c)
 		}
@@ -105,7 +105,9 @@ func TestNeedsReview(t *testing.T) {
 	done := []Step{{Number: 1, Tool: "A", State: StepDone}, {Number: 2, Tool: NoTool, State: StepDone}, {Number: 3, Tool: "B", State: StepDropped}}
 	failed := []Step{{Number: 1, Tool: "A", State: StepFailed}}
 	pending := append(slices.Clone(done), Step{Number: 4, Tool: "A", State: StepPending})
-	call := func(result string) Call { return Call{Step: 1, Tool: "A", Result: json.RawMessage(result)} }
+	call := func(result string) Call {
+		return Call{Step: 1, Tool: "A", Outcome: Outcome{Result: json.RawMessage(result)}}
+	}
 	bad := call(`{}`)
 	bad.Error = &CallError{Kind: "failed"}
 	for _, test := range []struct {

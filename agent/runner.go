@@ -130,7 +130,7 @@ func New(config Config) (*Runner, error) {
 		return nil, fmt.Errorf("configuring the agent: %w", err)
 	}
 	f := &flow{
-		model: config.Model, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
+		model: config.Model, meter: &meter{model: config.Model}, registry: config.Tools, limits: config.Limits, nodes: maps.Clone(config.Nodes), clock: config.Clock,
 		trustPlan: config.TrustPlan, archive: config.Archive, lifecycle: config.Lifecycle,
 	}
 	compiled, err := f.compile(graph.Options{Saver: config.Saver, Clock: config.Clock, Logger: config.Logger, Labels: statusLabel})

@@ -20,6 +20,17 @@ type Call struct {
 	// model wrote, or null when there is nothing to show.
 	Arguments json.RawMessage `json:"arguments"`
 
+	Outcome
+	Whole bool `json:"whole,omitempty"` // Result is missing, and said that it is all there is
+	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
+	Skipped bool `json:"skipped,omitempty"`
+	// Rejected marks a call that never reached its tool: the tool does not exist, or its arguments do not fit the schema.
+	Rejected bool `json:"rejected,omitempty"`
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Outcome is what came of a call.
+type Outcome struct {
 	Text   string          `json:"text"`             // what the model reads
 	Result json.RawMessage `json:"result,omitempty"` // the tool's result object
 	Error  *CallError      `json:"error,omitempty"`
@@ -30,19 +41,12 @@ type Call struct {
 	// In checkpoints Text and Result may then be missing.
 	Summary string `json:"summary,omitempty"`
 	Record  string `json:"record,omitempty"`
-	Whole   bool   `json:"whole,omitempty"` // Result is missing, and said that it is all there is
 	// Artifact is the reference of the result when it was stored outside the prompt: Text then describes it.
 	Artifact string `json:"artifact,omitempty"`
-
 	// Near tells that the description of a stored result shows a line that is likely to be what it is needed for.
 	Near bool `json:"near,omitempty"`
 	// Guide marks the instructions of a skill: the model follows them, where every other result is data.
-	Guide bool `json:"guide,omitempty"`
-	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
-	Skipped bool `json:"skipped,omitempty"`
-	// Rejected marks a call that never reached its tool: the tool does not exist, or its arguments do not fit the schema.
-	Rejected   bool  `json:"rejected,omitempty"`
-	ReadOnly   bool  `json:"read_only,omitempty"`
+	Guide      bool  `json:"guide,omitempty"`
 	DurationMS int64 `json:"duration_ms"`
 }
 
@@ -50,6 +54,7 @@ type Call struct {
 type CallError struct {
 	Kind    string `json:"kind"` // of tools.Error, or one of the kinds below
 	Message string `json:"message"`
+	Instead string `json:"instead,omitempty"` // the tool that does with the same file what was wanted
 }
 
 // Kinds of call errors that tools do not have.

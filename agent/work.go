@@ -17,6 +17,7 @@ import (
 // flow is what all nodes of all tasks share. It does not change.
 type flow struct {
 	model    llms.Model
+	meter    *meter // of the model
 	registry *tools.Registry
 	limits   Limits
 	nodes    map[string]NodeOptions

@@ -155,7 +155,7 @@ func (a *App) LoadModel(ctx context.Context) error {
 	if counter, ok := model.(tokenCounter); ok {
 		a.contextSize = counter.ContextSize()
 	}
-	return a.newRunner(withPrefill(model, a.options.Prefill))
+	return a.newRunner(withPromptLog(withPrefill(model, a.options.Prefill), a.options.Logger))
 }
 
 func (a *App) newRunner(model llms.Model) error {

@@ -98,6 +98,7 @@ func TestRunLoadsTheModelOnceAndCloseClosesIt(t *testing.T) {
 	require.Equal(t, StatusDone, report.Status)
 	require.Equal(t, "The answer.", report.Answer)
 	require.Positive(t, report.CheckpointBytes)
+	require.Positive(t, report.PeakRSSBytes)
 	_, err = a.Run(t.Context(), Task{Goal: "hello", Thread: "t-2"})
 	require.NoError(t, err)
 	require.FileExists(t, c.Agent.DBPath)
@@ -221,6 +222,22 @@ type countingAnswers struct{ answers }
 func (*countingAnswers) ContextSize() int { return 77 }
 func (*countingAnswers) CountTokens(context.Context, []llms.MessageContent, ...llms.CallOption) (int, error) {
 	return 1, nil
+}
+
+func TestPromptsAreLogged(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	at := func(level slog.Level) *slog.Logger {
+		return slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
+	}
+	plain := &answers{}
+	require.Same(t, plain, withPromptLog(plain, at(slog.LevelInfo)), "nothing stands in between when nothing is logged")
+	m := withPromptLog(&countingAnswers{}, at(slog.LevelDebug))
+	_, counts := m.(tokenCounter)
+	require.True(t, counts, "what else the model can do is not hidden")
+	_, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "What is it?")})
+	require.NoError(t, err)
+	require.Contains(t, log.String(), `prompt="[human]\nWhat is it?\n"`)
 }
 
 func TestEngineConfig(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/llama-agent/llama-agent/telemetry"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -370,7 +371,7 @@ func (c *Chat) stats(ctx context.Context) (Output, error) {
 		"model: " + model,
 		fmt.Sprintf("conversation: %s, the next turn is %d; turns of this session: %d", cmp.Or(id, "not begun"), next, c.turns),
 		fmt.Sprintf("speed: %s; the largest call took %d tokens of the KV cache", speed, c.session.PeakKVTokens),
-		fmt.Sprintf("memory of the process: at most %d MB", peakRSS()/1_000_000),
+		fmt.Sprintf("memory of the process: at most %d MB", telemetry.PeakRSS()/1_000_000),
 		fmt.Sprintf("R1 (large results outside the prompt): %s, R2 (lifecycle context): %s", onOff(m.ArtifactVirtualization), onOff(m.LifecycleContext)),
 	}}, nil
 }

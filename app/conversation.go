@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/llama-agent/llama-agent/agent"
-	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/conversation"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
 )
@@ -146,13 +145,8 @@ func (a *App) unknownConversation(ctx context.Context, id string) error {
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	fix := "there is none in this workspace; begin one with: llama-agent continue --new GOAL"
-	if near := config.Nearest(id, ids); near != "" {
-		fix = "did you mean " + near + "?"
-	} else if len(ids) > 0 {
-		fix = "see llama-agent list-conversations; the last one is " + ids[0]
-	}
-	return fmt.Errorf("there is no conversation %q; %s", id, fix)
+	none := "there is none in this workspace; begin one with: llama-agent continue --new GOAL"
+	return fmt.Errorf("there is no conversation %q; %s", id, instead(id, ids, "list-conversations", none))
 }
 
 // TurnTask is a task for [App.Continue].
@@ -294,35 +288,47 @@ func (a *App) conversationError(ctx context.Context, id string, err error) error
 	return err
 }
 
-// earlierTurns are the turns of a conversation as the model can see them, the oldest first.
+// earlierTurns are the turns of a conversation as the model can see them, the oldest first. Those that have ended can be recalled then,
+// also when the store of records was lost meanwhile.
 func (a *App) earlierTurns(ctx context.Context, id string) ([]agent.Turn, error) {
 	turns, err := a.conversations.Turns(ctx, id, conversation.TurnQuery{})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]agent.Turn, 0, len(turns))
+	all, ended := make([]agent.Turn, 0, len(turns)), make([]agent.Turn, 0, len(turns))
 	for _, t := range turns {
-		turn := agent.Turn{}
-		if len(t.Transcript) > 0 {
-			if err := json.Unmarshal(t.Transcript, &turn); err != nil {
-				turn = agent.Turn{} // another version wrote it: what was said is known all the same
-			}
-		}
-		if turn.Goal != t.Goal || turn.Answer != t.Answer {
-			turn.Tokens = 0
-		}
-		turn.Number, turn.Goal, turn.Answer = t.Number, t.Goal, t.Answer
-		out = append(out, turn)
-		if t.Status == conversation.Done || t.Status == conversation.Failed {
-			if err := a.runner.Remember(ctx, id, turn); err != nil {
-				a.options.Logger.Warn("storing a turn for later", "conversation", id, "turn", t.Number, "error", err)
-			}
+		seen := turnSeen(t)
+		all = append(all, seen)
+		if answered(t.Status) {
+			ended = append(ended, seen)
 		}
 	}
-	return out, nil
+	if err := a.runner.RememberMissing(ctx, id, ended); err != nil {
+		a.options.Logger.Warn("storing turns for later", "conversation", id, "error", err)
+	}
+	return all, nil
 }
 
-// finishTurn stores how a turn ended. A turn that could not begin is taken back. It works also when ctx has ended.
+// turnSeen is a turn as the model can see it.
+func turnSeen(t Turn) agent.Turn {
+	seen := agent.Turn{}
+	if len(t.Transcript) > 0 {
+		if err := json.Unmarshal(t.Transcript, &seen); err != nil {
+			seen = agent.Turn{} // another version wrote it: what was said is known all the same
+		}
+	}
+	if seen.Goal != t.Goal || seen.Answer != t.Answer {
+		seen.Tokens = 0
+	}
+	seen.Number, seen.Goal, seen.Answer = t.Number, t.Goal, t.Answer
+	return seen
+}
+
+// answered reports whether a turn is over, so that later ones can recall it.
+func answered(s conversation.Status) bool { return s == conversation.Done || s == conversation.Failed }
+
+// finishTurn stores how a turn ended, and lets later turns recall it. A turn that could not begin is taken back. It works also when ctx
+// has ended.
 func (a *App) finishTurn(ctx context.Context, turn Turn, report *Report) error {
 	ctx = context.WithoutCancel(ctx)
 	if report == nil {
@@ -349,7 +355,21 @@ func (a *App) finishTurn(ctx context.Context, turn Turn, report *Report) error {
 		done.Number, done.Answer = turn.Number, report.Answer
 		outcome.Transcript, err = json.Marshal(done)
 	}
-	return errors.Join(err, a.conversations.Finish(ctx, turn.Thread, outcome))
+	if err = errors.Join(err, a.conversations.Finish(ctx, turn.Thread, outcome)); err == nil && answered(outcome.Status) {
+		a.rememberTurn(ctx, turn.Thread)
+	}
+	return err
+}
+
+// rememberTurn lets later turns recall one that has ended. What fails is made good by [App.earlierTurns].
+func (a *App) rememberTurn(ctx context.Context, thread string) {
+	turn, err := a.conversations.ByThread(ctx, thread)
+	if err == nil {
+		err = a.runner.Remember(ctx, turn.Conversation, turnSeen(turn))
+	}
+	if err != nil {
+		a.options.Logger.Warn("storing a turn for later", "thread", thread, "error", err)
+	}
 }
 
 // turnOfThread is the turn that a task is, or nil when it stands alone.

@@ -9,6 +9,7 @@ import (
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/graph"
 	"github.com/llama-agent/llama-agent/graph/checkpoint"
+	"github.com/llama-agent/llama-agent/telemetry"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -156,7 +157,7 @@ func EmptyReport() *Report {
 func (a *App) complete(r *Report) *Report {
 	if r != nil {
 		r.Usage.ModelLoadMS = a.loading.Milliseconds()
-		r.PeakRSSBytes = peakRSS()
+		r.PeakRSSBytes = telemetry.PeakRSS()
 	}
 	return r
 }

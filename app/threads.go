@@ -176,11 +176,17 @@ func unknownThread(id string, threads []ThreadInfo) error {
 	for i, t := range threads {
 		ids[i] = t.ID
 	}
-	fix := "no task was run in this workspace"
-	if near := config.Nearest(id, ids); near != "" {
-		fix = "did you mean " + near + "?"
-	} else if len(ids) > 0 {
-		fix = "see llama-agent list-threads; the last one is " + ids[0]
+	return fmt.Errorf("there is no thread %q; %s", id, instead(id, ids, "list-threads", "no task was run in this workspace"))
+}
+
+// instead says what to do about an ID that is none of those that are known, the last used first: take the nearest one, or see them all
+// with a command. It is none when there are none.
+func instead(id string, known []string, command, none string) string {
+	if near := config.Nearest(id, known); near != "" {
+		return "did you mean " + near + "?"
 	}
-	return fmt.Errorf("there is no thread %q; %s", id, fix)
+	if len(known) > 0 {
+		return "see llama-agent " + command + "; the last one is " + known[0]
+	}
+	return none
 }

@@ -3,7 +3,6 @@ package artifacts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // Content that was changed is an error that names it, never content; putting the same again makes it whole.
@@ -179,15 +180,12 @@ func TestFullDatabase(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{})
 	kept := put(t, s, "me", "kept", "kept content")
-	var pages int
-	require.NoError(t, s.db.Write.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages))
-	_, err := s.db.Write.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages))
-	require.NoError(t, err)
+	sqlitedbtest.Execute(t, s.db, sqlitedbtest.DiskFull)
 	facts := make([]Fact, maxFacts)
 	for i := range facts {
 		facts[i] = Fact{"fact", strings.Repeat("x", maxFactValue)}
 	}
-	_, err = s.Put(t.Context(), "me", Source{Tool: "t", Facts: facts}, []byte("new content"))
+	_, err := s.Put(t.Context(), "me", Source{Tool: "t", Facts: facts}, []byte("new content"))
 	require.ErrorIs(t, err, ErrFull)
 	require.ErrorContains(t, err, databaseName)
 	require.Equal(t, []string{kept.SHA256 + ".bin"}, contentFiles(t, s))
@@ -205,16 +203,16 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 
 	other := filepath.Join(dir, "other")
 	require.NoError(t, os.MkdirAll(other, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(other, databaseName), []byte(strings.Repeat("no database ", 100)), 0o600))
+	sqlitedbtest.NoDatabase(t, filepath.Join(other, databaseName))
 	_, err = Open(t.Context(), other, Options{})
 	require.ErrorIs(t, err, ErrCorrupt)
 	require.ErrorContains(t, err, databaseName)
 
-	if os.Geteuid() == 0 {
-		return // permissions don't bind root
-	}
 	readOnly := filepath.Join(dir, "read-only")
-	require.NoError(t, os.MkdirAll(readOnly, 0o500))
+	require.NoError(t, os.Mkdir(readOnly, 0o700))
+	if !sqlitedbtest.Lock(t, readOnly) {
+		return
+	}
 	_, err = Open(t.Context(), filepath.Join(readOnly, "store"), Options{})
 	require.ErrorIs(t, err, ErrNotWritable)
 	require.ErrorContains(t, err, "choose another one")
@@ -224,14 +222,13 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 func TestReadingWithoutWriting(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time})
+	s := open(t, Options{Clock: clock.Time})
 	a, b := put(t, s, "me", "a", "first"), put(t, s, "me", "b", "second")
-	_, err := s.db.Write.ExecContext(t.Context(), "PRAGMA query_only = on")
-	require.NoError(t, err)
-	clock.pass(time.Hour)
+	sqlitedbtest.Execute(t, s.db, sqlitedbtest.ReadOnly)
+	clock.Pass(time.Hour)
 	requireContent(t, s, a, "first")
 	requireContent(t, s, b, "second")
-	_, err = s.Put(t.Context(), "me", Source{Tool: "t"}, []byte("third"))
+	_, err := s.Put(t.Context(), "me", Source{Tool: "t"}, []byte("third"))
 	require.ErrorIs(t, err, ErrNotWritable)
 	require.Len(t, contentFiles(t, s), 2)
 }
@@ -246,9 +243,8 @@ func TestDamagedRows(t *testing.T) {
 	} {
 		s := open(t, Options{MaxBytes: 1, Live: func(context.Context, string, string) (bool, error) { return false, nil }})
 		a := put(t, s, "me", "a", "x")
-		_, err := s.db.Write.ExecContext(t.Context(), query)
-		require.NoError(t, err)
-		_, _, err = s.Content(t.Context(), "me", a.Ref)
+		sqlitedbtest.Execute(t, s.db, query)
+		_, _, err := s.Content(t.Context(), "me", a.Ref)
 		require.ErrorIs(t, err, ErrCorrupt, name)
 		_, err = s.List(t.Context(), "me", 0)
 		require.ErrorIs(t, err, ErrCorrupt, name)

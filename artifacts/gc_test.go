@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // liveOwners is a Live of the owners named.
@@ -44,7 +46,7 @@ func namesOf(removed []Removed) map[string]Reason {
 func TestQuotaRemovesWhatWasUnusedLongest(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time, Live: liveOwners("live"), Grace: -1})
+	s := open(t, Options{Clock: clock.Time, Live: liveOwners("live"), Grace: -1})
 	text := func(c string) string { return strings.Repeat(c, 100) }
 	put(t, s, "dead", "oldest", text("a"))
 	used := put(t, s, "dead", "used later", text("b"))
@@ -53,11 +55,11 @@ func TestQuotaRemovesWhatWasUnusedLongest(t *testing.T) {
 	shared := put(t, s, "dead", "shared with the living", text("e"))
 	put(t, s, "live", "shared", text("e"))
 	put(t, s, "dead", "third", text("f"))
-	clock.pass(time.Hour)
+	clock.Pass(time.Hour)
 	requireContent(t, s, used, text("b"))
 	require.Equal(t, Collection{Removed: []Removed{}, Left: 600}, collect(t, s), "without limits nothing goes")
 
-	limited := openIn(t, s.Dir(), Options{Clock: clock.time, Live: liveOwners("live"), Grace: -1, MaxBytes: 400})
+	limited := openIn(t, s.Dir(), Options{Clock: clock.Time, Live: liveOwners("live"), Grace: -1, MaxBytes: 400})
 	c := collect(t, limited)
 	require.Equal(t, map[string]Reason{"dead/oldest": ReasonQuota, "dead/second": ReasonQuota}, namesOf(c.Removed))
 	require.EqualValues(t, 200, c.Freed)
@@ -65,7 +67,7 @@ func TestQuotaRemovesWhatWasUnusedLongest(t *testing.T) {
 	require.Zero(t, c.Over)
 	require.Len(t, contentFiles(t, s), 4)
 
-	tight := openIn(t, s.Dir(), Options{Clock: clock.time, Live: liveOwners("live"), Grace: -1, MaxBytes: 100})
+	tight := openIn(t, s.Dir(), Options{Clock: clock.Time, Live: liveOwners("live"), Grace: -1, MaxBytes: 100})
 	c = collect(t, tight)
 	require.Equal(t, map[string]Reason{"dead/third": ReasonQuota, "dead/used later": ReasonQuota}, namesOf(c.Removed))
 	require.EqualValues(t, 200, c.Left)
@@ -79,15 +81,15 @@ func TestQuotaRemovesWhatWasUnusedLongest(t *testing.T) {
 func TestAgeLimit(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time, Live: liveOwners("live"), Grace: -1, MaxAge: 24 * time.Hour})
+	s := open(t, Options{Clock: clock.Time, Live: liveOwners("live"), Grace: -1, MaxAge: 24 * time.Hour})
 	put(t, s, "live", "old", "one")
 	put(t, s, "dead", "old", "one")
 	put(t, s, "dead", "alone", "two")
 	kept := put(t, s, "dead", "used", "three")
-	clock.pass(24 * time.Hour)
+	clock.Pass(24 * time.Hour)
 	require.Empty(t, collect(t, s).Removed, "it is not older than the limit")
 	requireContent(t, s, kept, "three")
-	clock.pass(time.Second)
+	clock.Pass(time.Second)
 	c := collect(t, s)
 	require.Equal(t, map[string]Reason{"dead/old": ReasonAge, "dead/alone": ReasonAge}, namesOf(c.Removed))
 	require.EqualValues(t, len("two"), c.Freed, "somebody else has the other one")
@@ -98,9 +100,9 @@ func TestAgeLimit(t *testing.T) {
 func TestGracePeriod(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time, Live: liveOwners(), MaxBytes: 10})
+	s := open(t, Options{Clock: clock.Time, Live: liveOwners(), MaxBytes: 10})
 	put(t, s, "running", "a", "12345678")
-	clock.pass(9 * time.Minute)
+	clock.Pass(9 * time.Minute)
 	_, err := s.Put(t.Context(), "running", Source{Tool: "t"}, []byte("123"))
 	var full *QuotaError
 	require.ErrorAs(t, err, &full)
@@ -108,7 +110,7 @@ func TestGracePeriod(t *testing.T) {
 	require.ErrorIs(t, err, ErrQuota)
 	require.ErrorContains(t, err, "raise the limit")
 	require.Len(t, contentFiles(t, s), 1)
-	clock.pass(time.Minute)
+	clock.Pass(time.Minute)
 	put(t, s, "running", "b", "123")
 	require.Len(t, contentFiles(t, s), 1, "room was made")
 }
@@ -138,9 +140,9 @@ func TestPutMakesRoomOnlyAsFarAsItMust(t *testing.T) {
 func TestByDefaultEverythingIsLive(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time, MaxBytes: 5, MaxAge: time.Hour})
+	s := open(t, Options{Clock: clock.Time, MaxBytes: 5, MaxAge: time.Hour})
 	put(t, s, "me", "a", "12345")
-	clock.pass(1000 * time.Hour)
+	clock.Pass(1000 * time.Hour)
 	require.Empty(t, collect(t, s).Removed)
 	_, err := s.Put(t.Context(), "me", Source{Tool: "t"}, []byte("1"))
 	require.ErrorIs(t, err, ErrQuota)
@@ -153,8 +155,7 @@ func TestLiveThatFails(t *testing.T) {
 	a := put(t, s, "me", "a", "12345")
 	_, err := s.Put(t.Context(), "me", Source{Tool: "t"}, []byte("1"))
 	require.ErrorIs(t, err, broken)
-	_, err = s.db.Write.ExecContext(t.Context(), "UPDATE totals SET bytes = 6")
-	require.NoError(t, err)
+	sqlitedbtest.Execute(t, s.db, "UPDATE totals SET bytes = 6")
 	_, err = s.GC(t.Context())
 	require.ErrorIs(t, err, broken)
 	requireContent(t, s, a, "12345")
@@ -183,12 +184,12 @@ func TestUseDuringACollection(t *testing.T) {
 				t.Parallel()
 				clock := newClock()
 				dir := filepath.Join(t.TempDir(), "store")
-				user := openIn(t, dir, Options{Clock: clock.time})
+				user := openIn(t, dir, Options{Clock: clock.Time})
 				a := put(t, user, "me", "a", "12345")
 				put(t, user, "me", "newer", "x")
-				clock.pass(time.Hour)
+				clock.Pass(time.Hour)
 				asked := 0
-				opts.Clock, opts.Grace = clock.time, -1
+				opts.Clock, opts.Grace = clock.Time, -1
 				opts.Live = func(_ context.Context, _, ref string) (bool, error) {
 					if asked++; ref == a.Ref {
 						use(t, user, a)
@@ -254,8 +255,8 @@ func TestRemovedWhileReading(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	during := func() {}
-	s := open(t, Options{Clock: func() time.Time { during(); return clock.time() }})
-	other := openIn(t, s.Dir(), Options{Clock: clock.time})
+	s := open(t, Options{Clock: func() time.Time { during(); return clock.Time() }})
+	other := openIn(t, s.Dir(), Options{Clock: clock.Time})
 	a := put(t, s, "me", "a", "content")
 	during = func() {
 		_, err := other.RemoveOwner(t.Context(), "me")
@@ -281,7 +282,7 @@ func TestPutDuringTheRemovalOfFiles(t *testing.T) {
 func TestOrphansAreRemoved(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time})
+	s := open(t, Options{Clock: clock.Time})
 	a := put(t, s, "me", "a", "kept")
 	files := map[string]bool{ // name: stays
 		a.SHA256 + ".bin":                  true,
@@ -299,9 +300,9 @@ func TestOrphansAreRemoved(t *testing.T) {
 		if name != a.SHA256+".bin" {
 			require.NoError(t, os.WriteFile(path, []byte("orphan"), 0o600))
 		}
-		written := clock.time().Add(-2 * maxTempAge)
+		written := clock.Time().Add(-2 * maxTempAge)
 		if name == "put-new.tmp" {
-			written = clock.time().Add(-maxTempAge)
+			written = clock.Time().Add(-maxTempAge)
 		}
 		require.NoError(t, os.Chtimes(path, written, written))
 	}
@@ -324,7 +325,7 @@ func TestOrphansAreRemoved(t *testing.T) {
 func TestChoiceOfVictims(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		now := newClock().time()
+		now := newClock().Time()
 		p := plan{now: now, need: rapid.Int64Range(0, 20).Draw(t, "need"), opts: Options{
 			MaxBytes: rapid.Int64Range(0, 60).Draw(t, "max bytes"), MaxAge: time.Duration(rapid.IntRange(0, 5).Draw(t, "max age")) * time.Hour, Grace: time.Hour,
 			Live: liveOwners("live"),

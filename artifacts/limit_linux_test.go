@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // putBeyondLimit puts more than the operating system lets a file have.
@@ -36,7 +38,7 @@ func putBeyondLimit(dir string) error {
 func TestDiskThatIsReallyFull(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	out, err := command(dir, "put-beyond-limit").CombinedOutput()
+	out, err := sqlitedbtest.Command(dir, "put-beyond-limit").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	s := openIn(t, dir, Options{})
 	list, err := s.List(t.Context(), "me", 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/llama-agent/llama-agent/internal/reference"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // child is another process on the same folder.
@@ -77,27 +78,11 @@ func work(dir, name string) error {
 	return s.Close()
 }
 
-func command(dir, does string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childDir+"="+dir, childDoes+"="+does)
-	return cmd
-}
-
 // Processes that put, read, remove and collect at once lose nothing that is needed, and leave nothing else.
 func TestProcessesShareAFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	var cmds []*exec.Cmd
-	var outs []*strings.Builder
-	for _, name := range []string{"one", "two"} {
-		cmd, out := command(dir, "work "+name), &strings.Builder{}
-		cmd.Stdout, cmd.Stderr = out, out
-		require.NoError(t, cmd.Start())
-		cmds, outs = append(cmds, cmd), append(outs, out)
-	}
-	for i, cmd := range cmds {
-		require.NoError(t, cmd.Wait(), "%s", outs[i])
-	}
+	sqlitedbtest.Together(t, sqlitedbtest.Command(dir, "work", "one"), sqlitedbtest.Command(dir, "work", "two"))
 	s := openIn(t, dir, Options{})
 	stored := map[string]bool{}
 	for _, name := range []string{"one", "two"} {
@@ -184,7 +169,7 @@ func TestKilledWhilePutting(t *testing.T) {
 				t.Parallel()
 				s := open(t, Options{Clock: func() time.Time { return time.Now().Add(2 * maxTempAge) }})
 				kept := put(t, s, "me", "kept", "kept content")
-				err := command(s.Dir(), "put-and-die "+at).Run()
+				err := sqlitedbtest.Command(s.Dir(), "put-and-die", at).Run()
 				var exit *exec.ExitError
 				require.ErrorAs(t, err, &exit)
 				require.Equal(t, -1, exit.ExitCode(), "it was killed")

@@ -14,52 +14,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
-// The tests of several processes run this test binary again with these variables.
-const (
-	childDir  = "ARTIFACTS_TEST_CHILD_DIR"
-	childDoes = "ARTIFACTS_TEST_CHILD_DOES"
-)
+func TestMain(m *testing.M) { sqlitedbtest.Main(m, child) }
 
-func TestMain(m *testing.M) {
-	if dir, ok := os.LookupEnv(childDir); ok {
-		if err := child(dir, strings.Fields(os.Getenv(childDoes))); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
-
-// testClock is a clock that a test moves.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *testClock { return &testClock{now: time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC)} }
-
-func (c *testClock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+// newClock returns a clock that only a test moves.
+func newClock() *sqlitedbtest.Clock {
+	return sqlitedbtest.NewClock(time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC), 0)
 }
 
 func openIn(t testing.TB, dir string, opts Options) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), dir, opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	return sqlitedbtest.Open(t, Open, dir, opts)
 }
 
 func open(t testing.TB, opts Options) *Store {
@@ -97,7 +65,7 @@ func requireContent(t testing.TB, s *Store, a Artifact, want string) {
 func TestPutKeepsWhatItWasTold(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time})
+	s := open(t, Options{Clock: clock.Time})
 	src := Source{
 		Tool: "query_sqlite", Name: "shop.db", Arguments: []byte(`{"query":"SELECT 1"}`), ContentType: "text/csv",
 		Facts: []Fact{{"rows", "2"}, {"columns", "a, b"}},
@@ -107,7 +75,7 @@ func TestPutKeepsWhatItWasTold(t *testing.T) {
 	require.Regexp(t, `^artifact://[0-9a-z]{8}$`, a.Ref)
 	want := Artifact{
 		Ref: a.Ref, Owner: "conversation-1", Tool: "query_sqlite", Name: "shop.db", ContentType: "text/csv", Facts: src.Facts,
-		Arguments: sumText(`{"query":"SELECT 1"}`), SHA256: sumText("a,b\n1,2\n3,4"), Bytes: 11, Lines: 3, Encoding: UTF8, Created: clock.time(), Used: clock.time(),
+		Arguments: sumText(`{"query":"SELECT 1"}`), SHA256: sumText("a,b\n1,2\n3,4"), Bytes: 11, Lines: 3, Encoding: UTF8, Created: clock.Time(), Used: clock.Time(),
 	}
 	require.Equal(t, want, a)
 
@@ -129,13 +97,13 @@ func TestPutKeepsWhatItWasTold(t *testing.T) {
 func TestContentIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	s := open(t, Options{Clock: clock.time})
+	s := open(t, Options{Clock: clock.Time})
 	first := put(t, s, "one", "a.txt", "the same")
-	clock.pass(time.Hour)
+	clock.Pass(time.Hour)
 	again := put(t, s, "one", "a.txt", "the same")
 	require.Equal(t, first.Ref, again.Ref, "the same source and content")
 	require.Equal(t, first.Created, again.Created)
-	require.Equal(t, clock.time(), again.Used, "putting is a use")
+	require.Equal(t, clock.Time(), again.Used, "putting is a use")
 	other := put(t, s, "one", "b.txt", "the same")
 	require.NotEqual(t, first.Ref, other.Ref, "it is about something else")
 	foreign := put(t, s, "two", "a.txt", "the same")
@@ -150,7 +118,7 @@ func TestContentIsStoredOnce(t *testing.T) {
 	owners, err := s.Owners(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []OwnerUsage{
-		{Owner: "one", Artifacts: 3, Bytes: 8 + 8 + 7, Used: clock.time()}, {Owner: "two", Artifacts: 1, Bytes: 8, Used: clock.time()},
+		{Owner: "one", Artifacts: 3, Bytes: 8 + 8 + 7, Used: clock.Time()}, {Owner: "two", Artifacts: 1, Bytes: 8, Used: clock.Time()},
 	}, owners)
 	list, err := s.List(t.Context(), "one", 0)
 	require.NoError(t, err)
@@ -220,8 +188,7 @@ func TestReferencesOfOneOwnerDiffer(t *testing.T) {
 	s := open(t, Options{})
 	first := put(t, s, "me", "a.txt", "one")
 	// Another artifact has the same short reference.
-	_, err := s.db.Write.ExecContext(t.Context(), "UPDATE artifacts SET source = zeroblob(32)")
-	require.NoError(t, err)
+	sqlitedbtest.Execute(t, s.db, "UPDATE artifacts SET source = zeroblob(32)")
 	second := put(t, s, "me", "a.txt", "one")
 	require.Len(t, second.Ref, len(first.Ref)+growID)
 	require.True(t, strings.HasPrefix(second.Ref, first.Ref))

@@ -39,10 +39,32 @@ func (c *Case) Fixtures(seed int) ([]Fixture, error) {
 		}
 		files = append(files, Fixture{path, text})
 	}
+	if m.DocumentFixture {
+		files = append(files, Fixture{documentPath, newDocument(seed, c.ID, c.language()).text})
+	}
+	if m.IncidentFixture {
+		made, err := newIncident(seed, c.ID, c.language()).fixtures()
+		if err != nil {
+			return nil, fmt.Errorf("making the incident of case %q: %w", c.ID, err)
+		}
+		files = append(files, made...)
+	}
+	for _, name := range sortedKeys(m.FixtureDatabases) {
+		data, err := databaseFile(m.FixtureDatabases[name])
+		if err != nil {
+			return nil, fmt.Errorf("making %s of case %q: %w", name, c.ID, err)
+		}
+		files = append(files, Fixture{name, string(data)})
+	}
 	for _, name := range sortedKeys(m.FixtureFiles) {
 		files = append(files, Fixture{name, m.FixtureFiles[name]})
 	}
 	return files, nil
+}
+
+// language is that of what the case says.
+func (c *Case) language() *language {
+	return languageOf(c.Goal + strings.Join(c.Turns, "") + c.Metadata.ConversationSeedTurn)
 }
 
 // journal is a text of lines with time stamps, of exactly the size in bytes, one of which holds the marker.

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,12 +20,14 @@ import (
 	"github.com/llama-agent/llama-agent/internal/testmodel"
 )
 
+var kills = flag.Bool("kills", false, "do TestKillAndResume")
+
 // TestKillAndResume ends the program with SIGKILL at each line of its progress, with the starter model at work, and resumes.
 // The task comes to the right answer by the same calls, each once, and pays for at most the model call that was under way. The
 // wording of the answer may differ: a fresh process evaluates the prompt in other batches, which changes logits slightly.
 func TestKillAndResume(t *testing.T) {
-	if !*all {
-		t.Skip("takes minutes; run with -all")
+	if !*kills {
+		t.Skip("takes minutes; run with -kills")
 	}
 	if !engine.Available {
 		t.Skip("this build has no llama.cpp")
@@ -95,4 +98,13 @@ func killAtLine(t *testing.T, cmd *exec.Cmd, line int) (at string, killed bool) 
 	err = cmd.Wait()
 	require.Equal(t, killed, err != nil)
 	return at, killed
+}
+
+func outcomeOf(r *app.Report) Outcome {
+	o := Outcome{Status: string(r.Status), Answer: r.Answer}
+	for _, c := range r.Calls {
+		o.Tools = append(o.Tools, c.Tool)
+		o.ToolResults = append(o.ToolResults, plainText(c.Result))
+	}
+	return o
 }

@@ -17,9 +17,9 @@ func (m *Metadata) mediumPaths() []string {
 	return paths
 }
 
-// fillIn puts the names of the case's files in the place of the placeholders, in every string of the case. A placeholder
-// without a file is an error.
-func (c *Case) fillIn() error {
+// fillIn puts the names of the case's files, and facts that stand in them, in the place of the placeholders, in every string of
+// the case. A placeholder without a file is an error.
+func (c *Case) fillIn(seed int) error {
 	var pairs []string
 	if c.Metadata.FixtureSizeBytes > 0 {
 		pairs = append(pairs, "{fixture_path}", largeFixturePath)
@@ -27,7 +27,19 @@ func (c *Case) fillIn() error {
 	for i, path := range c.Metadata.mediumPaths() {
 		pairs = append(pairs, fmt.Sprintf("{medium_file_%d}", i+1), path)
 	}
-	// In JSON every string is reached alike. The names hold nothing that JSON would write differently.
+	facts := map[string]string{}
+	if c.Metadata.IncidentFixture {
+		pairs = append(pairs, "{log_path}", incidentLogPath, "{db_path}", incidentDBPath, "{config_path}", incidentConfigPath)
+		maps.Copy(facts, newIncident(seed, c.ID, c.language()).facts())
+	}
+	if c.Metadata.DocumentFixture {
+		pairs = append(pairs, "{document_path}", documentPath)
+		maps.Copy(facts, newDocument(seed, c.ID, c.language()).facts)
+	}
+	for _, name := range sortedKeys(facts) {
+		pairs = append(pairs, name, facts[name])
+	}
+	// In JSON every string is reached alike. The names and facts hold nothing that JSON would write differently.
 	data, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("filling in placeholders: %w", err)

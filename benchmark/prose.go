@@ -25,6 +25,9 @@ type language struct {
 	Lines     []string            `json:"lines"`     // of journals; slots are {big}, {small}, {digit} and the keys of Words
 	Sentences []string            `json:"sentences"` // of reports; the same slots
 	Words     map[string][]string `json:"words"`
+
+	Incident incidentTexts `json:"incident"`
+	Document documentTexts `json:"document"`
 }
 
 //go:embed texts/*.json

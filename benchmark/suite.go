@@ -2,7 +2,6 @@ package benchmark
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,10 +12,53 @@ import (
 // Suite is a set of tasks with what is expected of each.
 type Suite struct {
 	Name         string `json:"name"`
-	Seed         int    `json:"seed"` // of the first repetition; default 42
-	WarmupRuns   int    `json:"warmup_runs"`
-	MeasuredRuns int    `json:"measured_runs"`
+	Seed         int    `json:"seed"`          // of the fixtures, and of the first repetition; default 42
+	WarmupRuns   int    `json:"warmup_runs"`   // default 1
+	MeasuredRuns int    `json:"measured_runs"` // default 5
 	Cases        []Case `json:"cases"`
+
+	// Workspaces are files that several cases share, by name. [Load] adds them to the files of each case that names them.
+	Workspaces map[string]Workspace `json:"workspaces,omitempty"`
+}
+
+// Workspace is files by path, relative to the workspace of a case.
+type Workspace struct {
+	Files     Texts `json:"fixture_files,omitempty"`
+	Databases Texts `json:"fixture_databases,omitempty"` // SQL that fills them
+}
+
+// Texts are texts by name. In a suite file each is a string, or, to be readable, a list of lines, each of which gets a line
+// feed.
+type Texts map[string]string
+
+// UnmarshalJSON reads either form.
+func (t *Texts) UnmarshalJSON(data []byte) error {
+	var read map[string]textJSON
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	*t = make(Texts, len(read))
+	for name, text := range read {
+		(*t)[name] = string(text)
+	}
+	return nil
+}
+
+type textJSON string
+
+func (t *textJSON) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, (*string)(t))
+	}
+	var lines []string
+	if err := json.Unmarshal(data, &lines); err != nil {
+		return err
+	}
+	*t = ""
+	for _, line := range lines {
+		*t += textJSON(line + "\n")
+	}
+	return nil
 }
 
 // Case is one task: a goal, the turns of a conversation, or a conversation that the metadata describes. Expectations that are
@@ -27,7 +69,7 @@ type Case struct {
 	Goal     string   `json:"goal,omitempty"`
 	Turns    []string `json:"turns,omitempty"` // what the user says, one turn after the other
 
-	ExpectedStatus             string     `json:"expected_status,omitempty"`               // default "done"
+	ExpectedStatus             string     `json:"expected_status,omitempty"`               // default "done"; see [AnyStatus]
 	ExpectedContains           []string   `json:"expected_contains,omitempty"`             // all of these in the answer
 	ExpectedAny                [][]string `json:"expected_any,omitempty"`                  // of each list, one in the answer
 	ExpectedToolResultContains []string   `json:"expected_tool_result_contains,omitempty"` // all of these in the results of tools
@@ -37,16 +79,23 @@ type Case struct {
 	MinToolCalls               int        `json:"min_tool_calls,omitempty"`
 	MaxToolCalls               *int       `json:"max_tool_calls,omitempty"`
 	MaxToolCallsPerTurn        []int      `json:"max_tool_calls_per_turn,omitempty"` // the last one holds for all later turns too
+	FixturesUnchanged          bool       `json:"fixtures_unchanged,omitempty"`      // the workspace is afterwards as it was before
 
 	Metadata Metadata `json:"metadata"`
 }
 
 // Metadata says what a case runs on: files that are made for it, and a conversation that comes before its question. Strings
-// of a case may name the files as {fixture_path} and {medium_file_1}, {medium_file_2} and so on.
+// of a case may name the files as {fixture_path}, {medium_file_1}, {medium_file_2} and so on, {log_path}, {db_path},
+// {config_path} and {document_path}; and what stands in those that are made up, as {incident_code} or {document_owner}.
 type Metadata struct {
-	FixtureDir   string            `json:"fixture_dir,omitempty"`   // the workspace, relative to the repository
-	FixtureFiles map[string]string `json:"fixture_files,omitempty"` // texts by path, relative to the workspace
-	Stable       bool              `json:"stable,omitempty"`        // right on every supported machine; part of the ordinary tests
+	FixtureDir       string `json:"fixture_dir,omitempty"`       // the workspace, relative to the repository
+	FixtureFiles     Texts  `json:"fixture_files,omitempty"`     // texts by path, relative to the workspace
+	FixtureDatabases Texts  `json:"fixture_databases,omitempty"` // SQL that fills a SQLite database, by its path
+	Workspace        string `json:"workspace,omitempty"`         // of the suite's workspaces, whose files are added
+	Stable           bool   `json:"stable,omitempty"`            // right on every supported machine; part of the ordinary tests
+
+	IncidentFixture bool `json:"incident_fixture,omitempty"` // a log, a database and a configuration that tell one story
+	DocumentFixture bool `json:"document_fixture,omitempty"` // a handbook in Markdown, of a few KiB
 
 	// A large file of lines, one of which holds the marker.
 	FixtureSizeBytes      int      `json:"fixture_size_bytes,omitempty"`
@@ -130,14 +179,12 @@ func Load(path string) (*Suite, error) {
 }
 
 func parse(data []byte) (*Suite, error) {
-	var s Suite
+	s := Suite{Seed: 42, WarmupRuns: 1, MeasuredRuns: 5}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&s); err != nil {
 		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(dec.InputOffset()), len(data))], []byte("\n")), err)
 	}
-	s.Seed = cmp.Or(s.Seed, 42)
-	s.MeasuredRuns = cmp.Or(s.MeasuredRuns, 1)
 	if err := s.complete(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -30,7 +31,7 @@ const (
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // placeholderPattern matches what is meant as a placeholder. Other text in braces may be part of a fixture.
-var placeholderPattern = regexp.MustCompile(`\{(fixture|medium_file|log|db|config|document)_[a-z0-9_]+\}`)
+var placeholderPattern = regexp.MustCompile(`\{(fixture|medium_file|log|db|config|document|incident)_[a-z0-9_]+\}`)
 
 // complete checks the suite and fills in defaults and placeholders.
 func (s *Suite) complete() error {
@@ -41,8 +42,11 @@ func (s *Suite) complete() error {
 	if len(s.Cases) == 0 {
 		errs = append(errs, errors.New("cases is empty"))
 	}
-	if s.WarmupRuns < 0 || s.MeasuredRuns < 0 {
-		errs = append(errs, errors.New("warmup_runs and measured_runs cannot be negative"))
+	if s.WarmupRuns < 0 {
+		errs = append(errs, fmt.Errorf("warmup_runs is %d; it cannot be negative", s.WarmupRuns))
+	}
+	if s.MeasuredRuns < 1 {
+		errs = append(errs, fmt.Errorf("measured_runs is %d; at least one is needed", s.MeasuredRuns))
 	}
 	seen := map[string]bool{}
 	for i := range s.Cases {
@@ -53,7 +57,7 @@ func (s *Suite) complete() error {
 		case seen[c.ID]:
 			errs = append(errs, fmt.Errorf("cases[%d]: case_id %q is there twice", i, c.ID))
 		default:
-			if err := c.complete(); err != nil {
+			if err := c.complete(s.Seed, s.Workspaces); err != nil {
 				errs = append(errs, fmt.Errorf("case %q: %w", c.ID, err))
 			}
 		}
@@ -62,7 +66,7 @@ func (s *Suite) complete() error {
 	return errors.Join(errs...)
 }
 
-func (c *Case) complete() error {
+func (c *Case) complete(seed int, workspaces map[string]Workspace) error {
 	if !namePattern.MatchString(c.ID) {
 		return errors.New("case_id must be 1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit")
 	}
@@ -83,12 +87,15 @@ func (c *Case) complete() error {
 	if m.ConversationCorrectionTurn != "" {
 		m.ConversationCorrectionAfter = cmp.Or(m.ConversationCorrectionAfter, 1+m.ConversationFillerTurns/2)
 	}
-	for _, check := range []func() error{c.checkAsks, c.checkTools, m.checkLarge, m.checkMedium, m.checkFiles, m.checkConversation, c.fillIn} {
+	if err := m.addWorkspace(workspaces); err != nil {
+		return err
+	}
+	for _, check := range []func() error{c.checkAsks, c.checkTools, m.checkLarge, m.checkMedium, m.checkFiles, m.checkConversation} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.fillIn(seed)
 }
 
 // checkAsks sees that the case has one thing to ask.
@@ -173,18 +180,65 @@ func (m *Metadata) checkFiles() error {
 	if m.FixtureSizeBytes > 0 {
 		made = append(made, largeFixturePath)
 	}
-	for _, name := range sortedKeys(m.FixtureFiles) {
-		switch {
-		case !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`):
-			return fmt.Errorf("fixture_files: %q is no clean relative path with slashes", name)
-		case slices.Contains(made, name):
-			return fmt.Errorf("fixture_files: %q is also the name of a file that is made", name)
+	if m.DocumentFixture {
+		made = append(made, documentPath)
+	}
+	if m.IncidentFixture {
+		made = append(made, incidentLogPath, incidentDBPath, incidentConfigPath)
+	}
+	given := []struct {
+		field string
+		names []string
+	}{{"fixture_databases", sortedKeys(m.FixtureDatabases)}, {"fixture_files", sortedKeys(m.FixtureFiles)}}
+	for _, g := range given {
+		for _, name := range g.names {
+			if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`) {
+				return fmt.Errorf("%s: %q is no clean relative path with slashes", g.field, name)
+			}
+			for _, other := range made {
+				switch {
+				case other == name:
+					return fmt.Errorf("%s: %q is also the name of a file that is made", g.field, name)
+				case strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/"):
+					return fmt.Errorf("%s: %q and %q cannot both be files", g.field, name, other)
+				}
+			}
+			made = append(made, name)
 		}
 	}
 	if m.FixtureDir != "" && !filepath.IsLocal(m.FixtureDir) {
 		return fmt.Errorf("fixture_dir %q is no path inside the repository", m.FixtureDir)
 	}
 	return nil
+}
+
+// addWorkspace takes the files of the workspace that the case names into the case.
+func (m *Metadata) addWorkspace(workspaces map[string]Workspace) error {
+	if m.Workspace == "" {
+		return nil
+	}
+	shared, known := workspaces[m.Workspace]
+	if !known {
+		return fmt.Errorf("workspace %q is not among the workspaces of the suite: %s", m.Workspace, strings.Join(sortedKeys(workspaces), ", "))
+	}
+	add := func(field string, to *Texts, from Texts) error {
+		merged := Texts{}
+		maps.Copy(merged, *to)
+		for _, name := range sortedKeys(from) {
+			if _, twice := merged[name]; twice {
+				return fmt.Errorf("%s: %q is also in workspace %q", field, name, m.Workspace)
+			}
+			merged[name] = from[name]
+		}
+		if len(merged) > 0 {
+			*to = merged
+		}
+		return nil
+	}
+	if err := add("fixture_files", &m.FixtureFiles, shared.Files); err != nil {
+		return err
+	}
+	return add("fixture_databases", &m.FixtureDatabases, shared.Databases)
 }
 
 func (m *Metadata) checkConversation() error {

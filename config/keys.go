@@ -37,7 +37,7 @@ func agentKeys() []*key {
 		define(s, "durability", enumKind{words: []string{"sync", "async", "exit"}}, "sync", func(c *Config) *string { return &c.Agent.Durability },
 			"When a step is stored: before the next one starts (sync), while it runs (async), or when the task ends (exit)."),
 		define(s, "log_level", enumKind{words: []string{"debug", "info", "warn", "error"}}, "info", func(c *Config) *string { return &c.Agent.LogLevel },
-			"Detail of the log on stderr."),
+			"Detail of the log on stderr. With --verbose, debug also logs every prompt and reply of the model."),
 		define(s, "conversation_db_path", textKind{"file"}, "data/conversations.sqlite", func(c *Config) *string { return &c.Agent.ConversationDBPath },
 			"Database of conversations.", path),
 		define(s, "conversation_history_turns", intKind[int]{min: 0, max: 1000}, 8, func(c *Config) *int { return &c.Agent.ConversationHistoryTurns },

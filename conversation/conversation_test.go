@@ -71,8 +71,8 @@ func idsOf(t testing.TB, s *Store, limit int) []string {
 func TestNewIDs(t *testing.T) {
 	t.Parallel()
 	suffixes := []string{"aaaa", "aaaa", "aaaa", "bbbb"}
-	fixed := newClock().time()
-	s := openAt(t, filepath.Join(t.TempDir(), "x.sqlite"), Options{Clock: newClock().time, NewID: func() string {
+	fixed := newClock().Time()
+	s := openAt(t, filepath.Join(t.TempDir(), "x.sqlite"), Options{Clock: newClock().Time, NewID: func() string {
 		suffix := suffixes[0]
 		if len(suffixes) > 1 {
 			suffixes = suffixes[1:]

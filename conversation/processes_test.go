@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 const childTurns = 200
@@ -61,9 +62,9 @@ func appendTurns(ctx context.Context, s *Store, id string) error {
 	return nil
 }
 
-func command(path, does string) (*exec.Cmd, *strings.Builder) {
-	cmd, stderr := exec.Command(os.Args[0]), &strings.Builder{}
-	cmd.Env, cmd.Stderr = append(os.Environ(), childPath+"="+path, childDoes+"="+does), stderr
+func command(path string, does ...string) (*exec.Cmd, *strings.Builder) {
+	cmd, stderr := sqlitedbtest.Command(path, does...), &strings.Builder{}
+	cmd.Stderr = stderr
 	return cmd, stderr
 }
 
@@ -76,7 +77,7 @@ func TestTwoProcesses(t *testing.T) {
 	cmds, lines := make([]*exec.Cmd, 2), make([]*bufio.Scanner, 2)
 	stderrs := make([]*strings.Builder, 2)
 	for i, id := range ids {
-		cmds[i], stderrs[i] = command(path, "append "+id)
+		cmds[i], stderrs[i] = command(path, "append", id)
 		out, err := cmds[i].StdoutPipe()
 		require.NoError(t, err)
 		lines[i] = bufio.NewScanner(out)
@@ -109,9 +110,7 @@ func TestTwoProcesses(t *testing.T) {
 				Status: Done, Started: turn.Started, Finished: turn.Finished}, turn)
 		}
 	}
-	var says string
-	require.NoError(t, s.db.Read.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&says))
-	require.Equal(t, "ok", says)
+	require.Equal(t, "ok", sqlitedbtest.Value[string](t, s.db, "PRAGMA integrity_check"))
 }
 
 // A turn whose process was killed is still running for others, who find out, and then it can be resumed.

@@ -1,69 +1,36 @@
 package conversation
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
-// The tests of several processes run this test binary again with these variables.
-const (
-	childPath = "CONVERSATION_TEST_CHILD_PATH"
-	childDoes = "CONVERSATION_TEST_CHILD_DOES"
-)
-
-func TestMain(m *testing.M) {
-	if path, ok := os.LookupEnv(childPath); ok {
-		if err := child(path, strings.Fields(os.Getenv(childDoes))); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
-
-// testClock is a clock that goes on by a second each time it is read.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
+func TestMain(m *testing.M) { sqlitedbtest.Main(m, child) }
 
 var clockStart = time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC)
 
-func newClock() *testClock { return &testClock{now: clockStart} }
-
-func (c *testClock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Second)
-	return c.now
-}
+func newClock() *sqlitedbtest.Clock { return sqlitedbtest.NewClock(clockStart, time.Second) }
 
 func openAt(t testing.TB, path string, opts Options) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), path, opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	return sqlitedbtest.Open(t, Open, path, opts)
 }
 
 // open opens a new store, which need not survive a power failure.
 func open(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "conversations.sqlite"), Options{Clock: newClock().time, Synchronous: sqlitedb.Off})
+	return openAt(t, filepath.Join(t.TempDir(), "conversations.sqlite"), Options{Clock: newClock().Time, Synchronous: sqlitedb.Off})
 }
 
 func create(t testing.TB, s *Store, id string) Conversation {
@@ -104,12 +71,6 @@ func get(t testing.TB, s *Store, id string) Conversation {
 	c, err := s.Get(t.Context(), id)
 	require.NoError(t, err)
 	return c
-}
-
-func execute(t testing.TB, s *Store, query string, args ...any) {
-	t.Helper()
-	_, err := s.db.Write.ExecContext(t.Context(), query, args...)
-	require.NoError(t, err)
 }
 
 // everyCall calls each method with a conversation c1 and its threads t1, which is done, and t2, which is interrupted.
@@ -186,58 +147,26 @@ func TestConversationsOutliveTheHandle(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "notes.txt")
-	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("no database ", 1000)), 0o600))
-	_, err := Open(t.Context(), file, Options{})
-	require.ErrorIs(t, err, ErrCorrupt)
-	require.ErrorContains(t, err, file)
+	sqlitedbtest.RefusesFiles(t, Open, Options{}, "conversation_version")
 
-	below := filepath.Join(file, "conversations.sqlite")
-	_, err = Open(t.Context(), below, Options{})
-	require.ErrorContains(t, err, file)
-
-	_, err = Open(t.Context(), dir, Options{})
-	require.ErrorContains(t, err, dir)
-
-	newer := filepath.Join(dir, "newer.sqlite")
-	db, err := sqlitedb.Open(t.Context(), newer, sqlitedb.Options{VersionTable: "conversation_version", Migrations: fstest.MapFS{
-		"00099_x.sql": {Data: []byte("-- +goose Up\nCREATE TABLE x (id INTEGER);\n")}}})
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-	_, err = Open(t.Context(), newer, Options{})
-	require.ErrorIs(t, err, ErrNewer)
-	require.ErrorContains(t, err, newer)
-	require.ErrorContains(t, err, "update this program")
-
-	_, err = Open(t.Context(), filepath.Join(dir, "odd.sqlite"), Options{Synchronous: "SOMETIMES"})
+	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "odd.sqlite"), Options{Synchronous: "SOMETIMES"})
 	require.ErrorContains(t, err, "SOMETIMES")
 	require.ErrorContains(t, err, "odd.sqlite")
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = Open(ctx, filepath.Join(dir, "cancelled.sqlite"), Options{})
-	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestFolderThatIsReadOnly(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("permissions don't bind root")
-	}
-	dir := filepath.Join(t.TempDir(), "read-only")
-	require.NoError(t, os.Mkdir(dir, 0o700))
+	dir := t.TempDir()
 	path := filepath.Join(dir, "conversations.sqlite")
 	s := openAt(t, path, Options{})
 	fill(t, s)
 	require.NoError(t, s.Close())
-	require.NoError(t, os.Chmod(dir, 0o500))
-	t.Cleanup(func() { require.NoError(t, os.Chmod(dir, 0o700)) })
-	for _, name := range []string{path, filepath.Join(dir, "new.sqlite")} {
-		_, err := Open(t.Context(), name, Options{})
-		require.ErrorIs(t, err, ErrNotWritable, name)
-		require.ErrorContains(t, err, name)
+	if !sqlitedbtest.Lock(t, dir) {
+		t.Skip("permissions don't bind this user")
 	}
+	_, err := Open(t.Context(), path, Options{})
+	require.ErrorIs(t, err, ErrNotWritable)
+	require.ErrorContains(t, err, path)
 }
 
 // A file that can't be written any more still gives out what it has, and says so otherwise.
@@ -245,7 +174,7 @@ func TestReadingWithoutWriting(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	fill(t, s)
-	execute(t, s, "PRAGMA query_only = on")
+	sqlitedbtest.Execute(t, s.db, sqlitedbtest.ReadOnly)
 	reads, writes := everyCall(t.Context(), s)
 	for name, err := range reads {
 		require.NoError(t, err, name)
@@ -262,16 +191,14 @@ func TestFullDisk(t *testing.T) {
 	s := open(t)
 	fill(t, s)
 	before := get(t, s, "c1")
-	var pages int
-	require.NoError(t, s.db.Write.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages))
-	execute(t, s, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+	sqlitedbtest.Execute(t, s.db, sqlitedbtest.DiskFull)
 	_, err := s.Begin(t.Context(), "c1", "t3", strings.Repeat("long ", 1<<16), "p")
 	require.ErrorIs(t, err, ErrFull)
 	require.ErrorContains(t, err, "conversations.sqlite")
 	require.Equal(t, before, get(t, s, "c1"))
 	_, err = s.ByThread(t.Context(), "t3")
 	require.ErrorIs(t, err, ErrUnknown)
-	execute(t, s, "PRAGMA max_page_count = 1000000")
+	sqlitedbtest.Execute(t, s.db, sqlitedbtest.DiskFree)
 	require.Equal(t, 3, begin(t, s, "c1", "t3", "goal").Number)
 }
 
@@ -300,11 +227,11 @@ func TestDamagedRows(t *testing.T) {
 			s := openAt(t, path, Options{})
 			fill(t, s)
 			// As a damaged file may be: without the checks of the tables.
-			execute(t, s, "PRAGMA ignore_check_constraints = on; PRAGMA writable_schema = on; "+
+			sqlitedbtest.Execute(t, s.db, "PRAGMA ignore_check_constraints = on; PRAGMA writable_schema = on; "+
 				"UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')'); PRAGMA writable_schema = reset")
 			require.NoError(t, s.Close())
 			s = openAt(t, path, Options{})
-			execute(t, s, "PRAGMA ignore_check_constraints = on; "+tc.query)
+			sqlitedbtest.Execute(t, s.db, "PRAGMA ignore_check_constraints = on; "+tc.query)
 			var errs []error
 			if tc.turn {
 				turns, err := s.Turns(t.Context(), "c1", TurnQuery{})
@@ -340,24 +267,18 @@ func TestDamagedPages(t *testing.T) {
 		create(t, s, id)
 		done(t, s, id, fmt.Sprintf("t%d", i), strings.Repeat("goal ", 500))
 	}
-	var pageSize int
-	require.NoError(t, s.db.Read.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&pageSize))
+	pageSize := sqlitedbtest.Value[int](t, s.db, "PRAGMA page_size")
 	pages := map[string]int{}
 	for _, table := range []string{"conversations", "turns", "turns_by_number", "conversations_by_change"} {
-		var page int
-		require.NoError(t, s.db.Read.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?1", table).Scan(&page))
-		pages[table] = page
+		pages[table] = sqlitedbtest.Value[int](t, s.db, "SELECT rootpage FROM sqlite_schema WHERE name = ?1", table)
 	}
 	require.NoError(t, s.Close())
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	damaged := func(name string, from, to int) string {
-		content := bytes.Clone(whole)
-		for i := from; i < to; i++ {
-			content[i] = 0xa5
-		}
 		path := filepath.Join(filepath.Dir(path), "damaged-"+name+".sqlite")
-		require.NoError(t, os.WriteFile(path, content, 0o600))
+		require.NoError(t, os.WriteFile(path, whole, 0o600))
+		sqlitedbtest.Overwrite(t, path, from, to, 0xa5)
 		return path
 	}
 	for table, page := range pages {

@@ -2,12 +2,12 @@ package lifecycle
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // A record that was changed in the file is an error that names it, never something else; putting the same again makes it whole.
@@ -42,7 +42,7 @@ func TestDamagedRecords(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Copy(t.Context(), "me", "copy")
 			require.NoError(t, err)
-			execute(t, s, test.query)
+			sqlitedbtest.Execute(t, s.db, test.query)
 
 			got, getErr := s.Get(t.Context(), []string{"me"}, want.Ref)
 			require.Zero(t, got)
@@ -71,7 +71,7 @@ func TestDamagedRecords(t *testing.T) {
 				require.Equal(t, len(r.Text)+len(r.Data), whole.Bytes)
 			}
 			require.Equal(t, "other text", get(t, s, "me", put(t, s, "me", "other", "other text").Ref).Text)
-			execute(t, s, test.query)
+			sqlitedbtest.Execute(t, s.db, test.query)
 			require.NoError(t, s.RemoveRecord(t.Context(), "me", want.Ref), "what is damaged can be removed")
 			requireUnknown(t, s, "me", want.Ref)
 		})
@@ -85,7 +85,7 @@ func TestDamagedMemories(t *testing.T) {
 	remember(t, s, "me", "dog", "Bruno")
 	damage := func() {
 		t.Helper()
-		execute(t, s, "UPDATE contents SET body = x'00' WHERE sha256 = (SELECT text FROM records WHERE key = 'dog')")
+		sqlitedbtest.Execute(t, s.db, "UPDATE contents SET body = x'00' WHERE sha256 = (SELECT text FROM records WHERE key = 'dog')")
 	}
 	damage()
 	_, err := s.Memories(t.Context(), "me")
@@ -107,30 +107,7 @@ func TestDamagedMemories(t *testing.T) {
 
 func TestFilesThatAreNoStore(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	text := filepath.Join(dir, "text")
-	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600))
-	_, err := Open(t.Context(), text, Options{})
-	require.ErrorIs(t, err, ErrCorrupt)
-	require.ErrorContains(t, err, text)
-	_, err = Open(t.Context(), filepath.Join(text, "below"), Options{})
-	require.ErrorContains(t, err, text)
-	_, err = Open(t.Context(), dir, Options{})
-	require.ErrorContains(t, err, dir)
-
-	s := open(t)
-	execute(t, s, "INSERT INTO memory_version (version_id, is_applied) VALUES (999, 1)")
-	_, err = Open(t.Context(), s.Path(), Options{})
-	require.ErrorIs(t, err, ErrNewer)
-	require.ErrorContains(t, err, s.Path())
-
-	if os.Geteuid() == 0 {
-		return // permissions don't bind root
-	}
-	readOnly := filepath.Join(dir, "read-only")
-	require.NoError(t, os.MkdirAll(readOnly, 0o500))
-	_, err = Open(t.Context(), filepath.Join(readOnly, "memory.sqlite"), Options{})
-	require.ErrorIs(t, err, ErrNotWritable)
+	sqlitedbtest.RefusesFiles(t, Open, Options{}, "memory_version")
 }
 
 // Pages of zeros in the file are an error, not an empty store.
@@ -142,10 +119,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 	require.NoError(t, s.db.MergeLog(t.Context()))
 	require.NoError(t, s.Close())
-	raw, err := os.ReadFile(s.Path())
-	require.NoError(t, err)
-	clear(raw[4096*3:])
-	require.NoError(t, os.WriteFile(s.Path(), raw, 0o600))
+	sqlitedbtest.Overwrite(t, s.Path(), 4096*3, -1, 0)
 	damaged, err := Open(t.Context(), s.Path(), Options{})
 	if err == nil {
 		defer damaged.Close()
@@ -163,15 +137,15 @@ func TestDiskThatFails(t *testing.T) {
 		is            error
 		says          string
 	}{
-		"full":      {"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", ErrFull, "free space on its disk"},
-		"read-only": {"PRAGMA query_only = on", "PRAGMA query_only = off", ErrNotWritable, "make the file and its folder writable"},
+		"full":      {sqlitedbtest.DiskFull, sqlitedbtest.DiskFree, ErrFull, "free space on its disk"},
+		"read-only": {sqlitedbtest.ReadOnly, sqlitedbtest.Writable, ErrNotWritable, "make the file and its folder writable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			kept := put(t, s, "me", "kept", "kept text")
 			remember(t, s, "me", "dog", "Rex")
-			execute(t, s, test.breaks)
+			sqlitedbtest.Execute(t, s.db, test.breaks)
 			big := Record{Owner: "me", Kind: KindEvidence, Key: "kept", Data: incompressible(1 << 20), Importance: 1}
 			_, err := s.Put(t.Context(), big)
 			require.ErrorIs(t, err, test.is)
@@ -184,7 +158,7 @@ func TestDiskThatFails(t *testing.T) {
 			require.Equal(t, kept, put(t, s, "me", "kept", "kept text"), "it is there already")
 			require.Equal(t, "kept text", get(t, s, "me", kept.Ref).Text)
 			require.Equal(t, "dog=Rex", memories(t, s, "me"))
-			execute(t, s, test.mends)
+			sqlitedbtest.Execute(t, s.db, test.mends)
 			_, err = s.Put(t.Context(), big)
 			require.NoError(t, err)
 			requireUnknown(t, s, "me", kept.Ref)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 // model is a store that keeps everything in maps.
@@ -128,7 +130,5 @@ func (m model) compare(t *testing.T, r *rapid.T, s *Store, known map[string]bool
 	}
 	require.Equal(r, len(records), rows(t, s, "records"))
 	require.Equal(r, len(contents), rows(t, s, "contents"))
-	var stored int
-	require.NoError(r, s.db.Write.QueryRowContext(t.Context(), "SELECT coalesce(sum(n), 0) FROM postings").Scan(&stored))
-	require.Equal(r, tokens, stored)
+	require.Equal(r, tokens, sqlitedbtest.Value[int](r, s.db, "SELECT coalesce(sum(n), 0) FROM postings"))
 }

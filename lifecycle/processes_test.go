@@ -3,18 +3,19 @@ package lifecycle
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
 const rounds = 60
 
 // child is another process on the same file: it puts records of its own and ones that others put too, and remembers.
-func child(path, name string) error {
+func child(path string, does []string) error {
+	name := does[0]
 	ctx := context.Background()
 	s, err := Open(ctx, path, Options{})
 	if err != nil {
@@ -52,21 +53,8 @@ func child(path, name string) error {
 func TestProcessesShareAFile(t *testing.T) {
 	t.Parallel()
 	path := open(t).Path() + "2"
-	var cmds []*exec.Cmd
-	var outs []*strings.Builder
-	for _, name := range []string{"one", "two"} {
-		cmd, out := exec.Command(os.Args[0]), &strings.Builder{}
-		cmd.Env = append(os.Environ(), childPath+"="+path, childDoes+"="+name)
-		cmd.Stdout, cmd.Stderr = out, out
-		require.NoError(t, cmd.Start())
-		cmds, outs = append(cmds, cmd), append(outs, out)
-	}
-	for i, cmd := range cmds {
-		require.NoError(t, cmd.Wait(), "%s", outs[i])
-	}
-	s, err := Open(t.Context(), path, Options{})
-	require.NoError(t, err)
-	defer s.Close()
+	sqlitedbtest.Together(t, sqlitedbtest.Command(path, "one"), sqlitedbtest.Command(path, "two"))
+	s := sqlitedbtest.Open(t, Open, path, Options{})
 	for _, owner := range []string{"one", "two", "shared"} {
 		list, err := s.List(t.Context(), owner, ListOptions{WithText: true})
 		require.NoError(t, err)

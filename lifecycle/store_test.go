@@ -6,57 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
+	"github.com/llama-agent/llama-agent/internal/sqlitedb/sqlitedbtest"
 )
 
-// The tests of several processes run this test binary again with these variables.
-const (
-	childPath = "LIFECYCLE_TEST_CHILD_PATH"
-	childDoes = "LIFECYCLE_TEST_CHILD_DOES"
-)
-
-func TestMain(m *testing.M) {
-	if path, ok := os.LookupEnv(childPath); ok {
-		if err := child(path, os.Getenv(childDoes)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
-
-// testClock is a clock that goes on by a second at every look.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Second)
-	return c.now
-}
-
-func openAt(t testing.TB, path string, start time.Time) *Store {
-	t.Helper()
-	s, err := Open(context.Background(), path, Options{Clock: (&testClock{now: start}).time, Synchronous: sqlitedb.Off})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
+func TestMain(m *testing.M) { sqlitedbtest.Main(m, child) }
 
 func open(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "folder", "memory.sqlite"), time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC))
+	clock := sqlitedbtest.NewClock(time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC), time.Second)
+	return sqlitedbtest.Open(t, Open, filepath.Join(t.TempDir(), "folder", "memory.sqlite"), Options{Clock: clock.Time, Synchronous: sqlitedb.Off})
 }
 
 func put(t testing.TB, s *Store, owner, key, text string) Record {
@@ -82,15 +46,7 @@ func requireUnknown(t testing.TB, s *Store, owner, ref string) {
 // rows counts the rows of a table.
 func rows(t testing.TB, s *Store, table string) int {
 	t.Helper()
-	var n int
-	require.NoError(t, s.db.Write.QueryRowContext(context.Background(), "SELECT count(*) FROM "+table).Scan(&n))
-	return n
-}
-
-func execute(t testing.TB, s *Store, query string, args ...any) {
-	t.Helper()
-	_, err := s.db.Write.ExecContext(context.Background(), query, args...)
-	require.NoError(t, err)
+	return sqlitedbtest.Value[int](t, s.db, "SELECT count(*) FROM "+table)
 }
 
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
@@ -165,7 +121,8 @@ func TestPutAgain(t *testing.T) {
 // A reference follows from what is stored, and from nothing else.
 func TestReferencesAreReproducible(t *testing.T) {
 	t.Parallel()
-	a, b := open(t), openAt(t, filepath.Join(t.TempDir(), "other.sqlite"), time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC))
+	later := sqlitedbtest.NewClock(time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), time.Second)
+	a, b := open(t), sqlitedbtest.Open(t, Open, filepath.Join(t.TempDir(), "other.sqlite"), Options{Clock: later.Time})
 	put(t, b, "somebody", "else", "was here before")
 	require.Equal(t, put(t, a, "me", "k", "text").Ref, put(t, b, "me", "k", "text").Ref)
 	require.Equal(t, "memory://g86s4rc4m4wx1", put(t, a, "me", "k", "text").Ref)
@@ -186,7 +143,7 @@ func TestReferencesThatCollide(t *testing.T) {
 	_, err := s.Remove(t.Context(), "me")
 	require.NoError(t, err)
 	other := put(t, s, "you", "b", "other")
-	execute(t, s, "UPDATE records SET ref = ?", strings.TrimPrefix(a.Ref, Scheme))
+	sqlitedbtest.Execute(t, s.db, "UPDATE records SET ref = ?", strings.TrimPrefix(a.Ref, Scheme))
 	b := put(t, s, "me", "a", "text")
 	require.True(t, strings.HasPrefix(b.Ref, a.Ref) && len(b.Ref) == len(a.Ref)+13, b.Ref)
 	require.Equal(t, "text", get(t, s, "me", b.Ref).Text)

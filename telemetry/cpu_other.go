@@ -13,5 +13,5 @@ func ownSeconds(self *process.Process) float64 {
 	return t.User + t.System
 }
 
-// peakRSS is not told here.
-func peakRSS() int64 { return 0 }
+// PeakRSS is not told here.
+func PeakRSS() int64 { return 0 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakRSS is the most memory that this process has had, in bytes; 0 when the system does not tell.
-func peakRSS() int64 {
+// PeakRSS is the most memory that this process has had, in bytes; 0 when the system does not tell.
+func PeakRSS() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0

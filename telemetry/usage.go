@@ -77,7 +77,7 @@ func (m *processMeter) measure() usage {
 		}
 	}
 	m.peak = max(m.peak, u.RSS)
-	u.PeakRSS = max(peakRSS(), m.peak)
+	u.PeakRSS = max(PeakRSS(), m.peak)
 	if v, err := mem.VirtualMemory(); err == nil {
 		u.Available = int64(v.Available)
 	}

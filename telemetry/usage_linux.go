@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// peakRSS is the most memory that this process has had, in bytes; 0 when the system does not tell. The account of getrusage is not
+// PeakRSS is the most memory that this process has had, in bytes; 0 when the system does not tell. The account of getrusage is not
 // used: it begins with the peak of the process that started this one.
-func peakRSS() int64 {
+func PeakRSS() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -99,10 +99,10 @@ func TestTreeOfProcessesIsMeasured(t *testing.T) {
 
 // Not parallel: the memory must be this test's. The peak stays when the memory is given back.
 func TestPeakIsTheSystems(t *testing.T) {
-	if peakRSS() == 0 {
+	if PeakRSS() == 0 {
 		t.Skip("the system does not tell")
 	}
-	before := peakRSS()
+	before := PeakRSS()
 	held := make([]byte, before+burntBytes)
 	for i := range held {
 		held[i] = 1

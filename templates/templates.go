@@ -104,12 +104,18 @@ type StepData struct {
 	Do, Tool, State string
 }
 
-// FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete.
+// FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete. Near are lines
+// of the results that are worth repeating; Fence must not occur in them.
 type FinalizerData struct {
 	Task, Problem string
 	Language      string // of the answer, or a way to name it
 	Evidence      bool
+	Near          []SourceData
+	Fence         string
 }
+
+// SourceData is a line of what Name holds.
+type SourceData struct{ Name, Line string }
 
 // ResultData wraps what a tool gave back. Fence must not occur in Text. Note, which may be empty, is about Text.
 type ResultData struct {

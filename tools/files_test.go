@@ -127,8 +127,12 @@ func TestBinaryFilesAreRefusedWithTheirType(t *testing.T) {
 		}
 		require.ErrorContains(t, callError(t, r, "search_file", map[string]any{"file_path": path, "query": "a"}, KindWrongKind), says)
 	}
-	require.ErrorContains(t, callError(t, r, "query_sqlite", map[string]any{"db_path": "sub/x.txt", "query": "SELECT 1"}, KindWrongKind), "use read_file")
-	require.ErrorContains(t, callError(t, r, "query_sqlite", map[string]any{"db_path": "pic.png", "query": "SELECT 1"}, KindWrongKind), "image/png")
+	require.Equal(t, "query_sqlite", callError(t, r, "read_file", map[string]any{"file_path": "shop.db"}, KindWrongKind).Instead)
+	require.Equal(t, "list_files", callError(t, r, "read_file", map[string]any{"file_path": "sub"}, KindWrongKind).Instead)
+	require.Equal(t, "read_file", callError(t, r, "query_sqlite", map[string]any{"db_path": "sub/x.txt", "query": "SELECT 1"}, KindWrongKind).Instead)
+	picture := callError(t, r, "query_sqlite", map[string]any{"db_path": "pic.png", "query": "SELECT 1"}, KindWrongKind)
+	require.ErrorContains(t, picture, "image/png")
+	require.Empty(t, picture.Instead, "no tool shows it")
 	require.ErrorContains(t, callError(t, r, "query_sqlite", map[string]any{"db_path": "sub", "query": "SELECT 1"}, KindWrongKind), "is a folder")
 
 	skipped := mustCall(t, r, "search_file", map[string]any{"file_path": "**", "query": "x"})

@@ -76,6 +76,9 @@ func callError(t *testing.T, r *Registry, tool string, args map[string]any, kind
 	require.ErrorAs(t, err, &toolErr)
 	require.Equal(t, kind, toolErr.Kind, toolErr.Error())
 	require.NotContains(t, toolErr.Error(), "\n")
+	if toolErr.Instead != "" {
+		require.Contains(t, toolErr.Fix, "use "+toolErr.Instead, "the model reads what the agent does")
+	}
 	return toolErr
 }
 

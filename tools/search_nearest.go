@@ -43,5 +43,6 @@ func searchForItsName(file, query, reader string) *Error {
 		Kind:    KindWrongKind,
 		Message: fmt.Sprintf("%q is the name of the file itself, which none of its lines holds", clip(name, 80)),
 		Fix:     fmt.Sprintf("use %s to see what it says, or search for words that stand in it", reader),
+		Instead: reader,
 	}
 }

@@ -65,7 +65,7 @@ func TestSearchForTheNameOfTheFile(t *testing.T) {
 	r := builtins(t, dir)
 	for _, query := range []string{"site-01.md", "notes/site-01.md", "site-01"} {
 		problem := callError(t, r, "search_file", map[string]any{"file_path": "notes/site-01.md", "query": query}, KindWrongKind)
-		require.ErrorContains(t, problem, "use read_file")
+		require.Equal(t, "read_file", problem.Instead)
 	}
 	require.Equal(t, 1, mustCall(t, r, "search_file", map[string]any{"file_path": "own.md", "query": "own.md"}).Data.(SearchResult).Total, "a line holds it")
 	require.Zero(t, mustCall(t, r, "search_file", map[string]any{"file_path": "notes/*.md", "query": "site-01.md"}).Data.(SearchResult).Total)

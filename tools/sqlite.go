@@ -68,6 +68,7 @@ func (w *workspace) openDatabase(path string) (*database, *Error) {
 			Kind:    KindWrongKind,
 			Message: fmt.Sprintf("%q is a text file, not a SQLite database", t.show),
 			Fix:     fmt.Sprintf("use read_file or search_file with file_path %q", t.show),
+			Instead: "read_file",
 		}
 	default:
 		return nil, &Error{
@@ -253,6 +254,7 @@ func sqliteInsteadOfText(ctx context.Context, t target) *Error {
 		Kind:    KindWrongKind,
 		Message: fmt.Sprintf("%q is a SQLite database, not a text file", t.show),
 		Fix:     fmt.Sprintf("use query_sqlite with db_path %q", t.show),
+		Instead: "query_sqlite",
 	}
 	if tables := tableNames(ctx, t); len(tables) > 0 {
 		out.Message += "; its tables are " + listNames(tables, 20)

@@ -194,15 +194,8 @@ func (f *textFile) skipLines(n int) error {
 			}
 			chunk = chunk[:end]
 		}
-		f.advance(chunk)
-		if _, derr := f.r.Discard(len(chunk)); derr != nil {
-			return f.failed(derr)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return f.failed(err)
+		if end, err := f.pass(chunk, err); end || err != nil {
+			return err
 		}
 	}
 	return nil
@@ -213,17 +206,26 @@ func (f *textFile) skipLines(n int) error {
 func (f *textFile) finish() (lines int, size int64, err error) {
 	for {
 		chunk, err := f.r.Peek(f.r.Size())
-		f.advance(chunk)
-		if _, derr := f.r.Discard(len(chunk)); derr != nil {
-			return 0, 0, f.failed(derr)
+		end, err := f.pass(chunk, err)
+		if err != nil {
+			return 0, 0, err
 		}
-		if errors.Is(err, io.EOF) {
+		if end {
 			return f.number, f.offset, nil
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return 0, 0, f.failed(err)
-		}
 	}
+}
+
+// pass goes past a chunk that a Peek gave with err, and reports whether the file ends there.
+func (f *textFile) pass(chunk []byte, err error) (end bool, _ error) {
+	f.advance(chunk)
+	if _, derr := f.r.Discard(len(chunk)); derr != nil {
+		return false, f.failed(derr)
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return false, f.failed(err)
+	}
+	return errors.Is(err, io.EOF), nil
 }
 
 func (f *textFile) failed(err error) error {
@@ -328,16 +330,9 @@ func (f *textFile) bytesAt(offset int64, limit int) ([]byte, error) {
 func (f *textFile) skip(n int64) error {
 	for n > 0 {
 		chunk, err := f.r.Peek(int(min(n, int64(f.r.Size()))))
-		f.advance(chunk)
 		n -= int64(len(chunk))
-		if _, derr := f.r.Discard(len(chunk)); derr != nil {
-			return f.failed(derr)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return f.failed(err)
+		if end, err := f.pass(chunk, err); end || err != nil {
+			return err
 		}
 	}
 	return nil

@@ -119,6 +119,7 @@ type Error struct {
 	Kind    Kind
 	Message string // the thing and the reason
 	Fix     string // what to do; may be empty
+	Instead string // the tool that does with the same file what was wanted; empty when none surely does
 	Data    any    // partial results or facts for programs; may be nil
 }
 

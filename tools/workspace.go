@@ -303,6 +303,7 @@ func (w *workspace) resolveFile(path, wanted, purpose string) (target, *Error) {
 			Kind:    KindWrongKind,
 			Message: fmt.Sprintf("%q is a folder, not %s", t.show, wanted),
 			Fix:     fmt.Sprintf("use list_files with pattern %q", joinShown(t.show, "**")) + purpose,
+			Instead: "list_files",
 		}
 	}
 	return t, problem

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,8 +11,7 @@ import (
 type continueOptions struct {
 	conversation string
 	fresh        bool
-	tools        []string
-	attach       []string
+	taskFlags
 }
 
 func newContinue(s *session) *cobra.Command {
@@ -34,9 +32,7 @@ func newContinue(s *session) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.conversation, "conversation-id", "", "`ID` of the conversation (default: the last one)")
 	flags.BoolVar(&o.fresh, "new", false, "begin a conversation, with the ID if one is given")
-	flags.Var(&keyFlag{s: s, flag: "max-iterations", section: "agent", key: "max_iterations", kind: "N"}, "max-iterations", "rounds of planning and reflecting")
-	flags.StringArrayVar(&o.tools, "tool", nil, "offer the model this tool only, by `NAME` (repeatable)")
-	flags.StringArrayVar(&o.attach, "attach", nil, "`FILE` that the task is about (repeatable)")
+	o.add(s, flags)
 	complete(cmd, "conversation-id", s.completeConversation)
 	return cmd
 }
@@ -50,13 +46,9 @@ func (s *session) continueConversation(cmd *cobra.Command, o continueOptions, ar
 		return err
 	}
 	return s.task(cmd, false, func(ctx context.Context, a *app.App, observe func(app.Event)) (*app.Report, error) {
-		report, err := a.Continue(ctx, app.TurnTask{
+		return o.begun(a.Continue(ctx, app.TurnTask{
 			Goal: goal, Conversation: o.conversation, New: o.fresh, Tools: o.tools, Attach: o.attach, Observe: observe,
-		})
-		if app.IsToolError(err) {
-			return nil, &exitError{exitUsage, fmt.Errorf("--tool: %w", err)}
-		}
-		return report, err
+		}))
 	})
 }
 

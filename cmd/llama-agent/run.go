@@ -19,8 +19,27 @@ const maxGoalBytes = 1 << 20
 
 type runOptions struct {
 	thread string
+	taskFlags
+}
+
+// taskFlags are the flags of the commands that begin a task.
+type taskFlags struct {
 	tools  []string
 	attach []string
+}
+
+func (f *taskFlags) add(s *session, flags *pflag.FlagSet) {
+	flags.Var(&keyFlag{s: s, flag: "max-iterations", section: "agent", key: "max_iterations", kind: "N"}, "max-iterations", "rounds of planning and reflecting")
+	flags.StringArrayVar(&f.tools, "tool", nil, "offer the model this tool only, by `NAME` (repeatable)")
+	flags.StringArrayVar(&f.attach, "attach", nil, "`FILE` that the task is about (repeatable)")
+}
+
+// begun returns what came of a task with these flags. A tool that does not exist is an error in them.
+func (f *taskFlags) begun(report *app.Report, err error) (*app.Report, error) {
+	if app.IsToolError(err) {
+		return nil, &exitError{exitUsage, fmt.Errorf("--tool: %w", err)}
+	}
+	return report, err
 }
 
 func newRun(s *session) *cobra.Command {
@@ -38,9 +57,7 @@ func newRun(s *session) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.thread, "thread", "", "`ID` of the new thread (default: made from the time)")
-	flags.Var(&keyFlag{s: s, flag: "max-iterations", section: "agent", key: "max_iterations", kind: "N"}, "max-iterations", "rounds of planning and reflecting")
-	flags.StringArrayVar(&o.tools, "tool", nil, "offer the model this tool only, by `NAME` (repeatable)")
-	flags.StringArrayVar(&o.attach, "attach", nil, "`FILE` that the task is about (repeatable)")
+	o.add(s, flags)
 	return cmd
 }
 
@@ -50,11 +67,7 @@ func (s *session) run(cmd *cobra.Command, o runOptions, args []string) error {
 		return err
 	}
 	return s.task(cmd, false, func(ctx context.Context, a *app.App, observe func(app.Event)) (*app.Report, error) {
-		report, err := a.Run(ctx, app.Task{Goal: goal, Thread: o.thread, Tools: o.tools, Attach: o.attach, Observe: observe})
-		if app.IsToolError(err) {
-			return nil, &exitError{exitUsage, fmt.Errorf("--tool: %w", err)}
-		}
-		return report, err
+		return o.begun(a.Run(ctx, app.Task{Goal: goal, Thread: o.thread, Tools: o.tools, Attach: o.attach, Observe: observe}))
 	})
 }
 

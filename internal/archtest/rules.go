@@ -5,6 +5,7 @@ const examples = "an example is what somebody outside this module can copy: it u
 // rules are the imports of the module, from the leaves up. What is not named is forbidden.
 var rules = []rule{
 	{"internal/sqlitedb", nil, "opening a database is a leaf that every store uses"},
+	{"internal/sqlitedb/sqlitedbtest", []string{"internal/sqlitedb"}, "what the tests of stores share knows no store"},
 	{"internal/hostile", nil, "telling odd text is a leaf that every reader of outside text can share"},
 	{"internal/excerpt", nil, "picking lines of a text is a leaf that every describer of results can share"},
 	{"internal/reference", nil, "reading references is a leaf that every store can share"},
