@@ -297,7 +297,6 @@ func TestKeptFolders(t *testing.T) {
 	t.Parallel()
 	c := try(t, "answer")
 	c.Keep, c.Warmups, c.Runs = true, 1, 1
-	// What a crash left in the place of a sample does not get into it.
 	_, err := c.Start(t.Context(), c.root)
 	require.NoError(t, err)
 	kept, err := os.ReadDir(filepath.Join(c.folder(), samplesDir))
@@ -305,6 +304,7 @@ func TestKeptFolders(t *testing.T) {
 	require.Len(t, kept, 2)
 	require.Equal(t, "c0-R0-0", kept[0].Name())
 	require.FileExists(t, filepath.Join(c.folder(), samplesDir, "c0-R0-0", "data.toml"))
+	require.NoDirExists(t, filepath.Join(c.folder(), samplesDir, "c0-R0-0", "shared", "kv"))
 }
 
 func TestTwoProcesses(t *testing.T) {

@@ -187,7 +187,7 @@ func (r *caseRun) open(t *testing.T, workspace string) *app.App {
 	dir := t.TempDir()
 	file := filepath.Join(dir, config.FileName)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	rounds, err := ParseRounds(r.round)
+	rounds, err := ParseRounds([]string{r.round}, nil)
 	require.NoError(t, err)
 	sets := []string{
 		"engine.model_path=" + r.model.path, fmt.Sprintf("engine.temperature=%g", *temperature), fmt.Sprintf("engine.seed=%d", r.seed),

@@ -86,8 +86,10 @@ func recordCall(args []string) error {
 	}
 	defer log.Close()
 	fmt.Fprintf(log, "%v %v %d %s\n", c.Memory.ArtifactVirtualization, c.Memory.LifecycleContext, c.Engine.Seed, args[len(args)-1])
-	if err := os.MkdirAll(c.Telemetry.OutputDir, 0o755); err != nil {
-		return err
+	for _, folder := range []string{c.Telemetry.OutputDir, c.Engine.KVStorePath} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
 	}
 	for name, text := range map[string]string{
 		"inference_events.jsonl": `{"task_id":"t","seed":%d}` + "\n" + `{"task_id":"t","round":"theirs"}` + "\n" + `{"task_id":`,

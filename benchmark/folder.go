@@ -13,13 +13,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Names of the files in a folder of results.
+// More names in a folder of results.
 const (
-	manifestFile = "manifest.json"
 	suiteCopy    = "suite.json" // the suite as it was measured, so that a run is resumed with the same one
-	samplesFile  = "task_results.jsonl"
 	failuresFile = "failures.jsonl"
-	reportFile   = "report.md"
 	lockFile     = ".lock"
 	ownerFile    = ".owner"
 	samplesDir   = "samples" // where samples work, and stay when they are kept

@@ -1,13 +1,6 @@
 package benchmark
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-)
+import "strings"
 
 // RoundTotal sums up the samples of a round in the numbers that a person looks at first.
 type RoundTotal struct {
@@ -52,28 +45,6 @@ func Totals(rounds []Round, samples []Sample) []RoundTotal {
 		totals = append(totals, t)
 	}
 	return totals
-}
-
-// WriteTable writes the [Table] of a folder of results as its report.
-func WriteTable(path string) error {
-	m, err := StoredManifest(path)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(filepath.Join(path, samplesFile))
-	if err != nil {
-		return err
-	}
-	var samples []Sample
-	for text := range bytes.Lines(data) {
-		var s Sample
-		if err := json.Unmarshal(text, &s); err != nil {
-			return fmt.Errorf("reading %s: %w", samplesFile, err)
-		}
-		samples = append(samples, s)
-	}
-	table := Table(fmt.Sprintf("%s with %s", m.Suite.Name, m.Model.Name), samples)
-	return writeAtomically(filepath.Join(path, reportFile), []byte(table))
 }
 
 // lastLine is the last line of a text that says something.

@@ -20,7 +20,7 @@ type Runner struct {
 	Suite      *Suite         // whose seed and name the samples get
 	Repository string         // folder that fixture_dir of a case is relative to
 	Folder     string         // where the folders of samples are made; it must be there
-	Keep       bool           // leave the folders of samples behind
+	Keep       bool           // leave the folders of samples behind, without their KV caches
 	Limit      time.Duration  // of one process; default [DefaultLimit]
 	Values     map[string]any // of the configuration, by section.key, for all rounds; nil: the defaults
 	Environ    []string       // environment of the program; variables that configure it are left out
@@ -54,10 +54,12 @@ func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int
 	if err != nil {
 		return s, fmt.Errorf("making the folder of a sample: %w", err)
 	}
-	if !r.Keep {
-		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	}
 	w := sampling{Runner: r, sample: &s, round: round, folder: folder, workspace: filepath.Join(folder, "fixtures")}
+	useless := folder
+	if r.Keep {
+		useless = stores{shared: w.shared()}.kv() // gigabytes that tell nobody anything
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(useless)) }()
 	if err := c.writeFixtures(w.workspace, r.Repository, r.Suite.Seed); err != nil {
 		return s, err
 	}

@@ -32,7 +32,7 @@ func newStores(folder, name, shared string, values map[string]any) (stores, erro
 	}
 	all := maps.Clone(values)
 	maps.Copy(all, map[string]any{
-		"engine.kv_store_path":       filepath.Join(shared, "kv"),
+		"engine.kv_store_path":       s.kv(),
 		"agent.db_path":              filepath.Join(s.data, "checkpoints.sqlite"),
 		"agent.conversation_db_path": filepath.Join(s.data, "conversations.sqlite"),
 		"tools.artifact.storage_dir": filepath.Join(s.data, "artifacts"),
@@ -49,6 +49,9 @@ func newStores(folder, name, shared string, values map[string]any) (stores, erro
 	}
 	return s, nil
 }
+
+// kv is the folder of the KV cache.
+func (s stores) kv() string { return filepath.Join(s.shared, "kv") }
 
 // telemetry is the folder of the records.
 func (s stores) telemetry() string { return filepath.Join(s.shared, "telemetry") }

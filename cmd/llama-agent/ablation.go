@@ -12,7 +12,7 @@ func newAblation(s *session) *cobra.Command {
 		Long: "Measure a suite of tasks in the rounds R0, R1 and R2 side by side, and compare them: all results whole, large results\n" +
 			"outside the prompt, and older ones summarized, too. The rounds take turns at each task, so that what else happens on\n" +
 			"the machine is shared by them. Everything else is as in benchmark.",
-		Example: "  llama-agent ablation --suite r2_context_pressure\n" +
+		Example: "  llama-agent ablation --suite r0_full\n" +
 			"  llama-agent ablation --resume data/benchmark/RUN",
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

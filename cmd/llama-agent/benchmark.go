@@ -15,7 +15,7 @@ func newBenchmark(s *session) *cobra.Command {
 			"--output-root as they come, so that a run that was stopped can be resumed with --resume.\n\n" +
 			"The rounds R0, R1 and R2 set the two switches of [memory] themselves: all results whole, large results outside the\n" +
 			"prompt, and older ones summarized, too. Under any other name a round has the switches as they are configured.",
-		Example: "  llama-agent benchmark --suite shop\n" +
+		Example: "  llama-agent benchmark --suite r0_smoke\n" +
 			"  llama-agent benchmark --suite ./mine.json --round R0,R2 --measured-runs 5\n" +
 			"  llama-agent benchmark --resume data/benchmark/RUN",
 		Args: arguments(0, 0, ""),
