@@ -266,7 +266,7 @@ func (e *InUseError) Error() string {
 	return e.What() + "; wait for it, or begin another with --new"
 }
 
-// freeConversation refuses a conversation that a living process uses, and notes when a process ended during a turn.
+// freeConversation refuses a conversation that a living process uses, and settles the turn of a process that has ended.
 func (a *App) freeConversation(ctx context.Context, id string) error {
 	running, err := a.runningTurn(ctx, id)
 	if err != nil || running == nil {
@@ -275,7 +275,25 @@ func (a *App) freeConversation(ctx context.Context, id string) error {
 	if !processGone(*running) {
 		return a.conversationError(ctx, id, &conversation.RunningError{Turn: *running})
 	}
-	return a.conversations.Interrupt(ctx, running.Thread, running.Process)
+	return a.settleTurn(ctx, *running)
+}
+
+// settleTurn ends a turn whose process has ended. When its task had come to its end by then, its answer is the turn's.
+func (a *App) settleTurn(ctx context.Context, turn Turn) error {
+	if turn.Status == conversation.Running {
+		if err := a.conversations.Interrupt(ctx, turn.Thread, turn.Process); err != nil {
+			return err
+		}
+	}
+	info, err := a.Thread(ctx, turn.Thread)
+	if err != nil || info.Status != agent.StatusDone && info.Status != agent.StatusFailed {
+		return nil //nolint:nilerr // a task that is gone or cannot be read has no answer to keep, and whoever resumes it is told
+	}
+	report, err := a.lists.Resume(ctx, turn.Thread, ResumeOptions{}) // it has ended, so that it is only read
+	if err != nil || report == nil {
+		return err
+	}
+	return a.finishTurn(ctx, turn, a.complete(report))
 }
 
 func (a *App) conversationError(ctx context.Context, id string, err error) error {

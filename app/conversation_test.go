@@ -151,6 +151,39 @@ func TestAnInterruptedTurn(t *testing.T) {
 	require.Equal(t, "Second.", turnsOf(t, a, id)[1].Answer, "what was said stays")
 }
 
+// diedAfter does the task of a turn in a process that ends before it can store the turn.
+func diedAfter(t *testing.T, a *App, m *scripted, goal string, replies ...scriptedReply) Turn {
+	t.Helper()
+	c, err := a.findConversation(t.Context(), "")
+	require.NoError(t, err)
+	thread := a.runner.NewThread()
+	turn, err := a.conversations.Begin(t.Context(), c.ID, thread, goal, "no process")
+	require.NoError(t, err)
+	m.say(replies...)
+	_, err = a.runner.Run(t.Context(), agent.Task{Goal: goal, Thread: thread, Owner: c.ID, Turn: turn.Number})
+	require.NoError(t, err)
+	return turn
+}
+
+func TestTheAnswerOfAProcessThatDiedIsKept(t *testing.T) {
+	t.Parallel()
+	m := &scripted{t: t}
+	a := openScripted(t, configure(t), m)
+	first := turn(t, a, m, TurnTask{Goal: "One."}, talk("First.")...)
+	diedAfter(t, a, m, "Two.", talk("Second.")...)
+	turn(t, a, m, TurnTask{Goal: "Three."}, talk("Third.")...)
+	require.Contains(t, m.last(), "Task: Two.\n--- ai ---\nSecond.\n")
+	require.Equal(t, "done done done", statuses(turnsOf(t, a, first.ConversationID)))
+
+	died := diedAfter(t, a, m, "Four.", talk("Fourth.")...)
+	report, err := a.Resume(t.Context(), died.Thread, ResumeOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "Fourth.", report.Answer)
+	turns := turnsOf(t, a, first.ConversationID)
+	require.Equal(t, "done done done done", statuses(turns))
+	require.Equal(t, "Fourth.", turns[3].Answer)
+}
+
 func TestAFailedTurnIsRetried(t *testing.T) {
 	t.Parallel()
 	m := &scripted{t: t}

@@ -107,6 +107,8 @@ func (a *App) Resume(ctx context.Context, thread string, o ResumeOptions) (*Repo
 			report.ConversationID = turn.Conversation
 		}
 		switch {
+		case ended && o.From == "" && !answered(turn.Status) && processGone(*turn):
+			err = errors.Join(err, a.settleTurn(ctx, *turn)) // the process ended before it could
 		case ended && o.From == "": // it was only read
 		case report == nil:
 			err = errors.Join(err, a.closeTurn(ctx, *turn))

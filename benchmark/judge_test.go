@@ -1,8 +1,6 @@
 package benchmark
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,45 +36,17 @@ func TestEveryCheckCanFail(t *testing.T) {
 		require.Equal(t, []string{fault}, Judge(c, right))
 	}
 	require.Equal(t, []string{"the answer is empty"}, Judge(Case{ExpectedStatus: "done"}, Outcome{Status: "done", Answer: " \n"}))
+	refused := Case{ExpectedStatus: AnyStatus, FixturesUnchanged: true}
+	for _, status := range []string{"done", "failed"} {
+		require.Empty(t, Judge(refused, Outcome{Status: status, Answer: "x", FixturesBefore: "a", FixturesAfter: "a"}))
+	}
+	require.Equal(t, []string{`status is "interrupted" instead of "done" or "failed"`, "the fixtures were changed"},
+		Judge(refused, Outcome{Status: "interrupted", Answer: "x", FixturesBefore: "a", FixturesAfter: "b"}))
+	require.Equal(t, []string{"nobody looked whether the fixtures are unchanged"}, Judge(refused, Outcome{Status: "done", Answer: "x"}),
+		"a check that was not made is not passed")
 	turns := Outcome{Status: "done", Answer: "x", Tools: []string{"a", "b", "c"}, TurnCalls: []int{2, 0, 1, 0}}
 	require.Empty(t, Judge(Case{ExpectedStatus: "done", MaxToolCallsPerTurn: []int{2, 0, 1}}, turns))
 	require.Equal(t, []string{"1 tool calls in turn 3, at most 0 allowed"}, Judge(Case{ExpectedStatus: "done", MaxToolCallsPerTurn: []int{2, 0}}, turns),
 		"the last number holds for all later turns")
 	require.Empty(t, Judge(Case{ExpectedStatus: "done", MaxToolCalls: &zero}, Outcome{Status: "done", Answer: "42"}))
-}
-
-func TestSuitesAreValid(t *testing.T) {
-	t.Parallel()
-	paths, err := filepath.Glob("workloads/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, path := range paths {
-		s, err := Load(path)
-		require.NoError(t, err)
-		for _, c := range s.Cases {
-			require.DirExists(t, filepath.Join("..", c.Metadata.FixtureDir), c.ID)
-		}
-	}
-}
-
-func TestBadSuitesAreNamed(t *testing.T) {
-	t.Parallel()
-	for text, why := range map[string]string{
-		`{`:                                      "unexpected EOF",
-		"{\n\"name\":\"x\",\n\"casess\":[]}":     `line 3: json: unknown field "casess"`,
-		`{"cases":[{"case_id":"a","goal":"g"}]}`: "name is missing",
-		`{"name":"x"}`:                           "cases is empty",
-		`{"name":"x","cases":[{"goal":"g"}]}`:    "cases[0]: case_id is missing",
-		`{"name":"x","cases":[{"case_id":"a"}]}`: `case "a": goal is missing`,
-		`{"name":"x","cases":[{"case_id":"a","goal":"g"},{"case_id":"a","goal":"h"}]}`:            `case_id "a" is there twice`,
-		`{"name":"x","cases":[{"case_id":"a","goal":"g","min_tool_calls":2,"max_tool_calls":1}]}`: "max_tool_calls is below",
-	} {
-		path := filepath.Join(t.TempDir(), "s.json")
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, err := Load(path)
-		require.ErrorContains(t, err, why)
-		require.ErrorContains(t, err, path)
-	}
-	_, err := Load("workloads/none.json")
-	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -158,20 +159,25 @@ func (s *Suite) Choose(ids ...string) ([]Case, error) {
 // maxSuiteBytes bounds a suite file.
 const maxSuiteBytes = 16 << 20
 
-// Load reads a suite. Unknown keys and missing values are errors that name the case and the field.
-func Load(path string) (*Suite, error) {
-	info, err := os.Stat(path)
+// Load reads a suite. What is wrong with it is named with line and field, all of it at once; see [SuiteProblem]. Cases that name
+// tools which are not among the given ones are errors, too; without any, names of tools are not looked at.
+func Load(path string, tools ...string) (*Suite, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading suite: %w", err)
 	}
-	if info.Size() > maxSuiteBytes {
-		return nil, fmt.Errorf("reading suite %s: %d bytes, at most %d are read", path, info.Size(), maxSuiteBytes)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSuiteBytes+1))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("reading suite: %w", err)
+	case len(data) > maxSuiteBytes:
+		return nil, fmt.Errorf("reading suite %s: it has more than %d bytes", path, maxSuiteBytes)
 	}
 	s, err := parse(data)
+	if err == nil && len(tools) > 0 {
+		err = s.CheckTools(tools)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading suite %s: %w", path, err)
 	}
@@ -179,13 +185,16 @@ func Load(path string) (*Suite, error) {
 }
 
 func parse(data []byte) (*Suite, error) {
-	s := Suite{Seed: 42, WarmupRuns: 1, MeasuredRuns: 5}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(dec.InputOffset()), len(data))], []byte("\n")), err)
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	lines, err := checkSchema(data)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.complete(); err != nil {
+	s := Suite{Seed: 42, WarmupRuns: 1, MeasuredRuns: 5}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, err
+	}
+	if err := s.complete(lines); err != nil {
 		return nil, err
 	}
 	return &s, nil

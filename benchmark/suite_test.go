@@ -90,7 +90,7 @@ func TestBadCasesAreNamed(t *testing.T) {
 		}
 		_, err := parse([]byte(`{"name":"x","cases":[{` + text + `}]}`))
 		require.ErrorContains(t, err, why, text)
-		require.ErrorContains(t, err, `case "`, text)
+		require.ErrorContains(t, err, `line 1: case "`, text)
 	}
 	_, err := parse([]byte(`{"name":"x","measured_runs":-1,"cases":[{"case_id":"a","goal":"g"}]}`))
 	require.ErrorContains(t, err, "measured_runs is -1")
@@ -147,7 +147,7 @@ func TestAnswersAreInTheFilesOnce(t *testing.T) {
 			for _, f := range files {
 				told += f.Text
 			}
-			asked := []Question{{ID: c.ID, Text: c.Goal, ExpectedContains: c.ExpectedContains, ExpectedAny: c.ExpectedAny}}
+			asked := []Question{{ID: c.ID, Text: c.Goal + strings.Join(c.Turns, "\n"), ExpectedContains: c.ExpectedContains, ExpectedAny: c.ExpectedAny}}
 			if len(script.Questions) > 0 {
 				asked = script.Questions
 			}
@@ -191,13 +191,13 @@ func TestSuitesCoverWhatTheyAreFor(t *testing.T) {
 	eachSuite(t, func(t *testing.T, s *Suite) {
 		english, chinese := 0, 0
 		for _, c := range s.Cases {
-			text := c.Goal + c.Metadata.ConversationSeedTurn
+			text := c.Goal + strings.Join(c.Turns, "") + c.Metadata.ConversationSeedTurn
 			if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 				chinese++
 			} else {
 				english++
 			}
-			if s.Name == "r2_lifecycle_context" {
+			if c.Category == "recall" {
 				require.Contains(t, []int{16, 32, 64}, c.turnCount())
 				require.GreaterOrEqual(t, len(c.Metadata.ConversationFinalTurns), 5)
 			}
@@ -222,6 +222,8 @@ func TestSuitesCoverWhatTheyAreFor(t *testing.T) {
 	require.NotZero(t, positions[Middle])
 	require.NotZero(t, counts[6])
 	require.NotZero(t, counts[12])
+	require.Equal(t, 2, turns[8], "evidence of several stages")
+	require.Equal(t, 2, turns[5], "an artifact of an earlier turn")
 	require.Equal(t, 2, turns[16])
 	require.Equal(t, 2, turns[32])
 	require.Equal(t, 2, turns[64])

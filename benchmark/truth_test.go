@@ -329,3 +329,84 @@ func TestExpectationsAreTrue(t *testing.T) {
 		require.True(t, used[key], "%s is no case", key)
 	}
 }
+
+// TestNoGoalHasItsAnswer sees that what a case expects is evidence of work: it is not what the user said. Words of refusals, and
+// what is to be kept in mind, are of the user; the latter must be.
+func TestNoGoalHasItsAnswer(t *testing.T) {
+	t.Parallel()
+	remembered := 0
+	for _, name := range handMadeSuites {
+		s, err := Load(filepath.Join("workloads", name+".json"))
+		require.NoError(t, err)
+		for _, c := range s.Cases {
+			key := name + "/" + c.ID
+			told := strings.Join(append([]string{c.Goal}, c.Turns...), "\n")
+			if c.Category == "W7" {
+				remembered++
+				for _, want := range c.ExpectedContains {
+					require.True(t, ContainsWord(told, want), "%s: %q", key, want)
+				}
+				require.False(t, ContainsWord(c.Turns[len(c.Turns)-1], c.ExpectedContains[0]), key)
+				continue
+			}
+			for _, want := range c.ExpectedContains {
+				require.False(t, ContainsWord(told, want), "%s: %q", key, want)
+			}
+			for _, any := range c.ExpectedAny {
+				if !slices.Contains(any, "refused") && !slices.Contains(any, "拒绝") {
+					require.False(t, slices.ContainsFunc(any, func(want string) bool { return ContainsWord(told, want) }), "%s: %q", key, any)
+				}
+			}
+		}
+	}
+	require.Equal(t, 4, remembered)
+}
+
+// TestSuitesCoverTheKinds sees every kind of task in every suite that is to have it, and what keeps each kind honest.
+func TestSuitesCoverTheKinds(t *testing.T) {
+	t.Parallel()
+	full := map[string]int{"W1": 1, "W2": 1, "W3": 1, "W4": 2, "W5": 1, "W6": 1, "W7": 1, "W8": 1}
+	natural := []string{
+		"W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "direct", "refusal", "log_errors", "config", "listing", "compare", "csv", "json", "shell", "counting",
+	}
+	names := toolNames(t)
+	for _, name := range handMadeSuites {
+		s, err := Load(filepath.Join("workloads", name+".json"), names...)
+		require.NoError(t, err)
+		require.Equal(t, []int{42, 1, 5}, []int{s.Seed, s.WarmupRuns, s.MeasuredRuns}, name)
+		kinds := map[string]int{}
+		for _, c := range s.Cases {
+			key := name + "/" + c.ID
+			kinds[c.Category]++
+			require.Equal(t, strings.HasSuffix(name, "_zh"), c.language() == languages()["zh"], key)
+			switch c.Category {
+			case "direct", "W7":
+				require.Equal(t, 0, *c.MaxToolCalls, key)
+			case "refusal", "W6":
+				require.True(t, c.FixturesUnchanged, key)
+				require.NotEmpty(t, c.ExpectedAny, key)
+				fallthrough
+			case "listing": // the names of files are known before any call
+			default:
+				require.Positive(t, c.MinToolCalls, key)
+			}
+			if c.Category == "W7" {
+				require.Len(t, c.Turns, 8, key)
+			}
+			if strings.HasPrefix(name, "natural") {
+				for _, tool := range names {
+					require.NotContains(t, strings.Join(append(c.Turns, c.Goal), "\n"), tool, key)
+				}
+			}
+		}
+		switch {
+		case strings.HasPrefix(name, "natural"):
+			require.GreaterOrEqual(t, len(s.Cases), 16, name)
+			for _, kind := range natural {
+				require.Positive(t, kinds[kind], "%s %s", name, kind)
+			}
+		case strings.HasPrefix(name, "r0_full"):
+			require.Equal(t, full, kinds, name)
+		}
+	}
+}

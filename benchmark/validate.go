@@ -33,8 +33,8 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // placeholderPattern matches what is meant as a placeholder. Other text in braces may be part of a fixture.
 var placeholderPattern = regexp.MustCompile(`\{(fixture|medium_file|log|db|config|document|incident)_[a-z0-9_]+\}`)
 
-// complete checks the suite and fills in defaults and placeholders.
-func (s *Suite) complete() error {
+// complete checks the suite and fills in defaults and placeholders. lines are those of the fields in the file.
+func (s *Suite) complete(lines map[string]int) error {
 	var errs []error
 	if s.Name == "" {
 		errs = append(errs, errors.New("name is missing"))
@@ -49,19 +49,29 @@ func (s *Suite) complete() error {
 		errs = append(errs, fmt.Errorf("measured_runs is %d; at least one is needed", s.MeasuredRuns))
 	}
 	seen := map[string]bool{}
+	scripts := map[string]error{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
+		wrong := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("line %d: "+format, append([]any{lines[fmt.Sprintf("cases[%d]", i)]}, args...)...))
+		}
+		// Cases become folders, and some file systems do not tell A from a.
+		id := strings.ToLower(c.ID)
 		switch {
 		case c.ID == "":
-			errs = append(errs, fmt.Errorf("cases[%d]: case_id is missing", i))
-		case seen[c.ID]:
-			errs = append(errs, fmt.Errorf("cases[%d]: case_id %q is there twice", i, c.ID))
+			wrong("cases[%d]: case_id is missing", i)
+		case seen[id]:
+			wrong("cases[%d]: case_id %q is there twice", i, c.ID)
 		default:
-			if err := c.complete(s.Seed, s.Workspaces); err != nil {
-				errs = append(errs, fmt.Errorf("case %q: %w", c.ID, err))
+			err := c.complete(s.Seed, s.Workspaces)
+			if err == nil {
+				err = c.Metadata.checkDatabases(scripts)
+			}
+			if err != nil {
+				wrong("case %q: %w", c.ID, err)
 			}
 		}
-		seen[c.ID] = true
+		seen[id] = true
 	}
 	return errors.Join(errs...)
 }
@@ -90,7 +100,7 @@ func (c *Case) complete(seed int, workspaces map[string]Workspace) error {
 	if err := m.addWorkspace(workspaces); err != nil {
 		return err
 	}
-	for _, check := range []func() error{c.checkAsks, c.checkTools, m.checkLarge, m.checkMedium, m.checkFiles, m.checkConversation} {
+	for _, check := range []func() error{c.checkAsks, c.checkExpectations, m.checkLarge, m.checkMedium, m.checkFiles, m.checkConversation} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -113,19 +123,6 @@ func (c *Case) checkAsks() error {
 		return errors.New("goal, turns and metadata.conversation_seed_turn exclude each other")
 	case slices.ContainsFunc(c.Turns, blank):
 		return errors.New("turns has an empty turn")
-	}
-	return nil
-}
-
-func (c *Case) checkTools() error {
-	if c.MaxToolCalls != nil && *c.MaxToolCalls < c.MinToolCalls {
-		return errors.New("max_tool_calls is below min_tool_calls")
-	}
-	if slices.ContainsFunc(c.MaxToolCallsPerTurn, func(n int) bool { return n < 0 }) {
-		return errors.New("max_tool_calls_per_turn has a negative number")
-	}
-	if turns := c.turnCount(); len(c.MaxToolCallsPerTurn) > turns {
-		return fmt.Errorf("max_tool_calls_per_turn has %d numbers for %d turns", len(c.MaxToolCallsPerTurn), turns)
 	}
 	return nil
 }
@@ -208,6 +205,22 @@ func (m *Metadata) checkFiles() error {
 	}
 	if m.FixtureDir != "" && !filepath.IsLocal(m.FixtureDir) {
 		return fmt.Errorf("fixture_dir %q is no path inside the repository", m.FixtureDir)
+	}
+	return nil
+}
+
+// checkDatabases runs the SQL of the case's databases, but for what is among the results already.
+func (m *Metadata) checkDatabases(results map[string]error) error {
+	for _, name := range sortedKeys(m.FixtureDatabases) {
+		script := m.FixtureDatabases[name]
+		err, known := results[script]
+		if !known {
+			_, err = databaseFile(script)
+			results[script] = err
+		}
+		if err != nil {
+			return fmt.Errorf("fixture_databases: %q: %w", name, err)
+		}
 	}
 	return nil
 }

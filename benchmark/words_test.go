@@ -33,6 +33,7 @@ func TestContainsWord(t *testing.T) {
 		{"1.97.3", "97", false},
 		{"1.97.3", "1.97", false},
 		{"1.97.3", "1.97.3", true},
+		{"1.97.00", "1.97", false},
 		{"Owner: LIN ZHANG", "Lin Zhang", true},
 		{"monthly-report", "report", false},
 		{"monthly-report held it", "monthly-report", true},
