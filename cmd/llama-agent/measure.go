@@ -184,6 +184,13 @@ func (s *session) campaign(ctx context.Context, c *config.Config, plan benchmark
 			s.console.note("note: %s has no effect here: the seed of a sample is that of the suite, %d, plus its repetition", v.Source, plan.Suite.Seed)
 		}
 	}
+	tools, err := benchmark.ToolNames(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.Suite.CheckTools(tools); err != nil {
+		return nil, fmt.Errorf("reading suite %s: %w", plan.Suite.File, err)
+	}
 	build := app.EngineBuild()
 	return &benchmark.Campaign{
 		Plan: plan, Program: executable, Model: c.Engine.ModelPath, Settings: settings, Repository: repository, Environ: s.environ,
