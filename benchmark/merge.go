@@ -22,8 +22,8 @@ var telemetryFiles = []string{"inference_events.jsonl", "tool_events.jsonl", "li
 
 func isCSV(name string) bool { return filepath.Ext(name) == ".csv" }
 
-// labelColumns come before the columns of the program.
-var labelColumns = []string{"case_id", "round", "repetition"}
+// ownColumns come before the columns of the program.
+var ownColumns = []string{"case_id", "round", "repetition"}
 
 // records are what the files of a run get of the records of one sample. Lines that are not whole, as a process that was killed
 // leaves them, are passed over; the files are not there when the program wrote none.
@@ -66,7 +66,7 @@ func labelledLines(of label, data []byte) []byte {
 		object := bytes.TrimSpace(text)
 		renamed := false
 		for _, name := range sortedKeys(fields) {
-			if slices.ContainsFunc(labelColumns, func(ours string) bool { return strings.EqualFold(ours, name) }) { // as readers in Go see it
+			if slices.ContainsFunc(ownColumns, func(ours string) bool { return strings.EqualFold(ours, name) }) { // as readers in Go see it
 				fields["data_"+name] = fields[name]
 				delete(fields, name)
 				renamed = true
@@ -99,13 +99,13 @@ func labelledRows(of label, data []byte, have []string) []byte {
 		case header == nil:
 			header = row
 			if have == nil {
-				have = slices.Concat(labelColumns, header)
+				have = slices.Concat(ownColumns, header)
 				_ = w.Write(have) // into memory
 			}
 			continue
 		}
 		merged := []string{of.Case, of.Round, strconv.Itoa(of.Repetition)}
-		for _, name := range have[len(labelColumns):] {
+		for _, name := range have[len(ownColumns):] {
 			value := ""
 			if at := slices.Index(header, name); at >= 0 {
 				value = row[at]
@@ -136,8 +136,8 @@ func firstRow(path string) ([]string, error) {
 		return nil, fmt.Errorf("reading the header of %q: %w", path, withoutPath(err))
 	}
 	row, err := csv.NewReader(strings.NewReader(text)).Read()
-	if err == nil && (len(row) < len(labelColumns) || !slices.Equal(row[:len(labelColumns)], labelColumns)) {
-		err = fmt.Errorf("its first columns are not %s; remove the file", strings.Join(labelColumns, ", "))
+	if err == nil && (len(row) < len(ownColumns) || !slices.Equal(row[:len(ownColumns)], ownColumns)) {
+		err = fmt.Errorf("its first columns are not %s; remove the file", strings.Join(ownColumns, ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the header of %q: %w", path, err)
