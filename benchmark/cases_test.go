@@ -176,9 +176,6 @@ func (r *caseRun) turn(t *testing.T, a *app.App, goal string) int {
 	r.peaks = append(r.peaks, u.PeakKVTokens)
 	r.prompt += u.PromptTokens
 	r.evaluated += u.EvaluatedTokens
-	if r.c.MaxToolCalls != nil && *r.c.MaxToolCalls == 0 {
-		require.LessOrEqual(t, u.ModelCalls, 3, "model calls of a question without tools")
-	}
 	return len(report.Calls)
 }
 
@@ -187,7 +184,7 @@ func (r *caseRun) open(t *testing.T, workspace string) *app.App {
 	dir := t.TempDir()
 	file := filepath.Join(dir, config.FileName)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	rounds, err := ParseRounds(r.round)
+	rounds, err := ParseRounds([]string{r.round}, nil)
 	require.NoError(t, err)
 	sets := []string{
 		"engine.model_path=" + r.model.path, fmt.Sprintf("engine.temperature=%g", *temperature), fmt.Sprintf("engine.seed=%d", r.seed),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"time"
 )
 
@@ -41,6 +42,9 @@ func execute(ctx context.Context, program string, args, environ []string, folder
 	cmd.WaitDelay = waitDelay
 	ownGroup(cmd)
 
+	// See endWithParent: the thread must not end before the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	began := time.Now()
 	err := cmd.Run()
 	e := execution{

@@ -40,5 +40,3 @@ func (h plainHandler) Handle(_ context.Context, r slog.Record) error {
 	})
 	return err
 }
-
-var suite = flag.String("suite", "workloads/shop.json", "TestRounds: suite")

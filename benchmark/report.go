@@ -28,8 +28,15 @@ type report struct {
 		PromptTokens     int   `json:"prompt_tokens"`
 		EvaluatedTokens  int   `json:"evaluated_tokens"`
 		CompletionTokens int   `json:"completion_tokens"`
+		CachedTokens     int   `json:"cached_tokens"`
+		ForcedTokens     int   `json:"forced_tokens"`
+		DraftedTokens    int   `json:"drafted_tokens"`
+		AcceptedTokens   int   `json:"accepted_tokens"`
 		PeakPromptTokens int   `json:"peak_kv_tokens"` // of the largest model call, with its reply
 		ModelLoadMS      int64 `json:"model_load_ms"`
+		PrefillMS        int64 `json:"prefill_ms"`
+		DecodeMS         int64 `json:"decode_ms"`
+		TTFTMS           int64 `json:"ttft_ms"`
 	} `json:"usage"`
 	CheckpointBytes int64 `json:"checkpoint_bytes"`
 	DurationMS      int64 `json:"duration_ms"`

@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,7 +43,9 @@ func TestConfigurationsAreValid(t *testing.T) {
 		folder := t.TempDir()
 		model := filepath.Join(folder, "quote ' and \" \\ 模型.gguf")
 		require.NoError(t, os.WriteFile(model, nil, 0o600))
-		s, err := newStores(folder, "data", filepath.Join(folder, "shared"), model, 43, round)
+		values := map[string]any{"engine.model_path": model, "engine.seed": 43, "engine.temperature": 0.7, "tools.timeout_seconds": 30.0}
+		maps.Copy(values, round.Switches)
+		s, err := newStores(folder, "data", filepath.Join(folder, "shared"), values)
 		require.NoError(t, err)
 		workspace := t.TempDir()
 		c, err := config.Load(config.Options{Path: s.config, Workspace: workspace})
@@ -50,7 +53,7 @@ func TestConfigurationsAreValid(t *testing.T) {
 		require.Empty(t, c.Notices)
 		require.Equal(t, model, c.Engine.ModelPath)
 		require.EqualValues(t, 43, c.Engine.Seed)
-		require.Zero(t, c.Engine.Temperature)
+		require.InDelta(t, 0.7, c.Engine.Temperature, 0)
 		require.Equal(t, round.Switches, map[string]any{
 			"memory.artifact_virtualization": c.Memory.ArtifactVirtualization, "memory.lifecycle_context": c.Memory.LifecycleContext,
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,68 +15,64 @@ import (
 
 // Runner does samples: each in a folder of its own, by fresh processes of the program, one a turn.
 type Runner struct {
-	Program    string        // the program
-	Model      string        // the model file
-	Suite      *Suite        // whose seed and name the samples get
-	Repository string        // folder that fixture_dir of a case is relative to
-	Folder     string        // where the folders of samples are made; it must be there
-	Keep       bool          // leave the folders of samples behind
-	Limit      time.Duration // of one process; default 15 minutes
-	Set        []string      // more values of the configuration, section.key=value, for all rounds
-	Environ    []string      // environment of the program; variables that configure it are left out
-	Done       func(*Sample) // called with each measured sample as it ends; may be nil
+	Program    string         // the program
+	Model      string         // the model file
+	Suite      *Suite         // whose seed and name the samples get
+	Repository string         // folder that fixture_dir of a case is relative to
+	Folder     string         // where the folders of samples are made; it must be there
+	Keep       bool           // leave the folders of samples behind, without their KV caches
+	Limit      time.Duration  // of one process; default [DefaultLimit]
+	Values     map[string]any // of the configuration, by section.key, for all rounds; nil: the defaults
+	Environ    []string       // environment of the program; variables that configure it are left out
+
+	// Collect is called with each sample that has ended and the folder of its records of telemetry, before the folder of the
+	// sample goes; may be nil.
+	Collect func(s *Sample, telemetry string) error
 }
+
+// DefaultLimit is the time that one process of the program gets.
+const DefaultLimit = 15 * time.Minute
 
 // environPrefix begins the variables that would change the program's configuration.
 const environPrefix = "AGENT_"
 
-// Run does every case in every round, warm-ups first, and then runs times. The rounds take turns inside a repetition, so that
-// what changes while the benchmark runs, such as the clock of a warm processor, is shared by all of them. The samples so far
-// come with an error, too.
-func (r *Runner) Run(ctx context.Context, cases []Case, rounds []Round, runs int) ([]Sample, error) {
-	var samples []Sample
-	for _, c := range cases {
-		for repetition := -r.Suite.WarmupRuns; repetition < runs; repetition++ {
-			for _, round := range rounds {
-				s, err := r.Sample(ctx, c, round, max(repetition, 0))
-				if err != nil {
-					return samples, err
-				}
-				if repetition < 0 {
-					continue
-				}
-				samples = append(samples, s)
-				if r.Done != nil {
-					r.Done(&s)
-				}
-			}
-		}
-	}
-	return samples, nil
-}
-
-// Sample does one case once. An error means that it could not be done, and says nothing about the program: what goes wrong
-// there is part of the sample.
+// Sample does one case once, in a folder that is named after it; one that was left of an earlier try is removed. An error means
+// that it could not be done, and says nothing about the program: what goes wrong there is part of the sample.
 func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int) (_ Sample, err error) {
 	s := Sample{
 		Suite: r.Suite.Name, Case: c.ID, Category: c.Category, Round: round.Name, Repetition: repetition, Seed: r.Suite.Seed + repetition,
-		Set: append([]string{}, r.Set...), Faults: []string{},
+		Faults: []string{},
 	}
-	folder, err := os.MkdirTemp(r.Folder, fmt.Sprintf("%s-%s-%d-", c.ID, round.Name, repetition))
+	// The same name each time: a path may get into a prompt, and its length would change what is measured.
+	folder, err := filepath.Abs(filepath.Join(r.Folder, fmt.Sprintf("%s-%s-%d", c.ID, round.Name, repetition)))
+	if err == nil {
+		err = os.RemoveAll(folder)
+	}
+	if err == nil {
+		err = os.Mkdir(folder, 0o755)
+	}
 	if err != nil {
 		return s, fmt.Errorf("making the folder of a sample: %w", err)
 	}
-	if folder, err = filepath.Abs(folder); err != nil {
-		return s, fmt.Errorf("making the folder of a sample: %w", err)
-	}
-	if !r.Keep {
-		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	}
 	w := sampling{Runner: r, sample: &s, round: round, folder: folder, workspace: filepath.Join(folder, "fixtures")}
+	useless := folder
+	if r.Keep {
+		useless = stores{shared: w.shared()}.kv() // gigabytes that tell nobody anything
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(useless)) }()
 	if err := c.writeFixtures(w.workspace, r.Repository, r.Suite.Seed); err != nil {
 		return s, err
 	}
-	return s, w.do(ctx, c)
+	if w.before, err = FixtureDigest(w.workspace); err != nil {
+		return s, err
+	}
+	if err := w.do(ctx, c); err != nil {
+		return s, err
+	}
+	if r.Collect != nil {
+		err = r.Collect(&s, stores{shared: w.shared()}.telemetry())
+	}
+	return s, err
 }
 
 // sampling is a sample at work.
@@ -84,6 +81,7 @@ type sampling struct {
 	sample            *Sample
 	round             Round
 	folder, workspace string
+	before            string // what [FixtureDigest] tells of the workspace at first
 }
 
 func (w *sampling) do(ctx context.Context, c Case) error {
@@ -117,7 +115,9 @@ func (w *sampling) do(ctx context.Context, c Case) error {
 	}
 	turns := w.sample.Turns
 	if len(script.Questions) == 0 {
-		w.sample.judge(c, turns[:len(turns)-1])
+		if err := w.judge(c, turns[:len(turns)-1]); err != nil {
+			return err
+		}
 		return w.measure(at)
 	}
 	turns = slices.Clone(turns)
@@ -136,7 +136,9 @@ func (w *sampling) do(ctx context.Context, c Case) error {
 		t.Question = q.ID
 		w.sample.add(t)
 		if t.ErrorClass == "" {
-			w.sample.judge(c.forQuestion(q), turns)
+			if err := w.judge(c.forQuestion(q), turns); err != nil {
+				return err
+			}
 		}
 		if i == len(script.Questions)-1 {
 			return w.measure(copied)
@@ -145,13 +147,30 @@ func (w *sampling) do(ctx context.Context, c Case) error {
 	return nil
 }
 
+// judge judges the last turn, which follows the turns before it.
+func (w *sampling) judge(c Case, before []Turn) error {
+	after, err := FixtureDigest(w.workspace)
+	if err != nil {
+		return err
+	}
+	w.sample.judge(c, before, w.before, after)
+	return nil
+}
+
 func (w *sampling) stores(name string) (stores, error) {
 	model, err := filepath.Abs(w.Model)
 	if err != nil {
 		return stores{}, fmt.Errorf("finding the model %q: %w", w.Model, err)
 	}
-	return newStores(w.folder, name, filepath.Join(w.folder, "shared"), model, w.sample.Seed, w.round)
+	values := map[string]any{}
+	maps.Copy(values, w.Values)
+	maps.Copy(values, w.round.Switches)
+	values["engine.model_path"], values["engine.seed"] = model, w.sample.Seed
+	return newStores(w.folder, name, w.shared(), values)
 }
+
+// shared is the folder of what all processes of the sample share.
+func (w *sampling) shared() string { return filepath.Join(w.folder, "shared") }
 
 // turn runs the program once.
 func (w *sampling) turn(ctx context.Context, at stores, number int, args []string, text string) (Turn, error) {
@@ -160,16 +179,13 @@ func (w *sampling) turn(ctx context.Context, at stores, number int, args []strin
 		return Turn{}, fmt.Errorf("finding the program %q: %w", w.Program, err)
 	}
 	args = append(args, "--json", "--config", at.config, "-C", w.workspace)
-	for _, set := range w.Set {
-		args = append(args, "--set", set)
-	}
 	environ := []string{} // not nil, which would stand for the environment of this process
 	for _, variable := range w.Environ {
 		if !strings.HasPrefix(variable, environPrefix) {
 			environ = append(environ, variable)
 		}
 	}
-	e, err := execute(ctx, program, append(args, "--", text), environ, w.workspace, cmp.Or(w.Limit, 15*time.Minute))
+	e, err := execute(ctx, program, append(args, "--", text), environ, w.workspace, cmp.Or(w.Limit, DefaultLimit))
 	if err != nil {
 		return Turn{}, fmt.Errorf("doing case %q in round %s: %w", w.sample.Case, w.round.Name, err)
 	}

@@ -30,7 +30,8 @@ func callOf(t *testing.T, turn Turn) fakeCall {
 func TestSampleOfAGoal(t *testing.T) {
 	t.Parallel()
 	r := fakeRunner(t, "answer")
-	r.Set = []string{"engine.n_ctx=8192", "agent.max_iterations=3"}
+	r.Values = map[string]any{"engine.n_ctx": 8192, "engine.temperature": 0.7, "engine.seed": 7, "engine.nodes.planner.temperature": 0.1,
+		"memory.artifact_virtualization": false, "tools.enabled_tools": []string{"read_file"}}
 	require.NoError(t, os.MkdirAll(filepath.Join(r.Repository, "shop", "data"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(r.Repository, "shop", "data", "old.sqlite"), []byte("x"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(r.Repository, "shop", "list.txt"), []byte("x"), 0o600))
@@ -45,10 +46,14 @@ func TestSampleOfAGoal(t *testing.T) {
 	call := callOf(t, s.Turns[0])
 	require.Equal(t, []string{"journal.txt", "list.txt"}, call.Files, "stores of the folder are left out")
 	require.Equal(t, []string{"run", "--json", "--config"}, call.Args[:3])
-	require.Equal(t, []string{"--set", "engine.n_ctx=8192", "--set", "agent.max_iterations=3", "--", "--what is in journal.txt?"}, call.Args[6:])
+	require.Equal(t, []string{"--", "--what is in journal.txt?"}, call.Args[6:])
+	require.Equal(t, 8192, call.Config.Engine.NCtx)
+	require.InDelta(t, 0.7, call.Config.Engine.Temperature, 0, "what users run is measured")
+	require.InDelta(t, 0.1, call.Config.Engine.Nodes.Planner.Temperature, 0)
+	require.Equal(t, []string{"read_file"}, call.Config.Tools.EnabledTools)
 	require.Contains(t, call.Environ, "HOME=/nowhere")
 	require.NotContains(t, call.Environ, "AGENT_SEED=7")
-	require.Equal(t, 44, call.Config.Engine.Seed)
+	require.Equal(t, 44, call.Config.Engine.Seed, "the suite's, whatever the values say")
 	require.True(t, filepath.IsAbs(call.Config.Engine.ModelPath))
 	require.True(t, call.Config.Memory.ArtifactVirtualization)
 	require.False(t, call.Config.Memory.LifecycleContext)
@@ -59,8 +64,9 @@ func TestSampleOfAGoal(t *testing.T) {
 	}
 
 	require.Equal(t, Cost{
-		InputTokens: 220, EvaluatedTokens: 30, CompletionTokens: 5, PeakPromptTokens: 115, CheckpointBytes: 500, PeakRSSBytes: s.PeakRSSBytes,
-		ModelCalls: 2, ToolCalls: 1, DurationMS: 2000, ModelLoadMS: 70, WallMS: s.WallMS,
+		InputTokens: 220, CachedTokens: 190, EvaluatedTokens: 30, CompletionTokens: 5, ForcedTokens: 3, DraftedTokens: 2, AcceptedTokens: 1,
+		PeakPromptTokens: 115, CheckpointBytes: 500, PeakRSSBytes: s.PeakRSSBytes, ModelCalls: 2, ToolCalls: 1,
+		DurationMS: 2000, TTFTMS: 101, PrefillMS: 40, DecodeMS: 50, ModelLoadMS: 70, WallMS: s.WallMS,
 	}, s.Cost)
 	require.Equal(t, 115, s.PeakKVTokens)
 	require.Equal(t, "usage.peak_kv_tokens", s.PeakKVSource)
@@ -125,6 +131,8 @@ func TestSampleOfAConversation(t *testing.T) {
 	require.Equal(t, 155, s.PeakPromptTokens)
 	require.Equal(t, int64(7*500), s.CheckpointBytes)
 	require.Equal(t, 7, s.ToolCalls)
+	require.Equal(t, int64(7*40), s.PrefillMS)
+	require.Equal(t, int64(105), s.TTFTMS, "that of the last turn")
 	require.True(t, callOf(t, s.Turns[6]).Config.Memory.LifecycleContext)
 	require.Contains(t, s.Line(), "a R2 #0: 2 of 3 right; 7 turns, 14 model calls, 7 tool calls, 1900 input tokens")
 }
@@ -148,7 +156,8 @@ func TestErrorsAreClassed(t *testing.T) {
 		"silent":    {NoResult, "stdout is empty"},
 		"twice":     {NoResult, "more than one report"},
 		"stateless": {NoResult, "the report has no status"},
-		"error":     {Crash, "exit status 4; stderr ends with:\nloading the model: no such file"},
+		"no model":  {ModelLoad, "could not load the model; stderr ends with:\nerror: loading the model: no such file"},
+		"error":     {Crash, "exit status 1; stderr ends with:\nerror: odd"},
 		"killed":    {Crash, "signal: killed"},
 	} {
 		t.Run(mode, func(t *testing.T) {
@@ -172,6 +181,17 @@ func TestAFailedTaskIsNoError(t *testing.T) {
 	require.Empty(t, s.ErrorClass)
 	require.Equal(t, []string{`status is "failed" instead of "done"`}, s.Faults)
 	require.Equal(t, "limit: too many calls", s.Turns[0].Failure)
+}
+
+func TestAChangedWorkspaceIsAFault(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string][]string{"answer": {}, "writes": {"the fixtures were changed"}} {
+		c := parsed(t, `{"case_id":"a","turns":["one","two"],"fixtures_unchanged":true,"metadata":{"fixture_files":{"a.txt":"b"}}}`)
+		s, err := fakeRunner(t, mode).Sample(t.Context(), c, Rounds()[0], 0)
+		require.NoError(t, err)
+		require.Empty(t, s.ErrorClass, s.Error)
+		require.Equal(t, want, s.Faults, mode)
+	}
 }
 
 func TestTimeout(t *testing.T) {
@@ -226,22 +246,11 @@ func TestSamplesThatCannotBeDone(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	samples, err := r.Run(ctx, []Case{c}, Rounds(), 2)
+	_, err = r.Sample(ctx, c, Rounds()[0], 0)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, samples)
-}
-
-func TestRunTakesTurns(t *testing.T) {
-	t.Parallel()
-	r := fakeRunner(t, "answer")
-	r.Suite.WarmupRuns = 1
-	var told []string
-	r.Done = func(s *Sample) { told = append(told, s.Case+s.Round+string(rune('0'+s.Repetition))) }
-	samples, err := r.Run(t.Context(), []Case{{ID: "a", Goal: "g"}, {ID: "b", Goal: "g"}}, Rounds()[:2], 2)
+	left, err := os.ReadDir(r.Folder)
 	require.NoError(t, err)
-	require.Equal(t, []string{"aR00", "aR10", "aR01", "aR11", "bR00", "bR10", "bR01", "bR11"}, told)
-	require.Len(t, samples, 8)
-	require.Equal(t, 43, samples[2].Seed)
+	require.Empty(t, left)
 }
 
 func TestKeptOutputIsBounded(t *testing.T) {
@@ -272,11 +281,22 @@ func TestPlainText(t *testing.T) {
 
 func TestParseRounds(t *testing.T) {
 	t.Parallel()
-	rounds, err := ParseRounds("R2, R0")
+	current := map[string]any{"memory.artifact_virtualization": true}
+	rounds, err := ParseRounds([]string{"R2, r0", "mine"}, current)
 	require.NoError(t, err)
-	require.Equal(t, []Round{Rounds()[2], Rounds()[0]}, rounds)
-	_, err = ParseRounds("R0,R9")
-	require.ErrorContains(t, err, `round "R9" is not known`)
-	_, err = ParseRounds("R0,R0")
-	require.ErrorContains(t, err, "R0 is named twice")
+	require.Equal(t, []Round{Rounds()[2], Rounds()[0], {"mine", current}}, rounds)
+	for names, why := range map[string]string{
+		"R0,R9":     `round "R9" is not known`, // not the current switches under a name that says something else
+		"r0,R0":     "R0 is named twice",
+		"mine,mine": "mine is named twice",
+		"mine,Mine": "Mine is named twice", // folders of samples have their names
+		"a b":       `round "a b" has no usable name`,
+		"../x":      "no usable name",
+		"R0,":       "no usable name",
+	} {
+		_, err = ParseRounds([]string{names}, current)
+		require.ErrorContains(t, err, why, names)
+	}
+	_, err = ParseRounds([]string{"R0", "mine"}, nil)
+	require.ErrorContains(t, err, `round "mine" is not known; choose from R0, R1 and R2`)
 }

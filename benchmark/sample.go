@@ -11,20 +11,20 @@ type ErrorClass string
 
 // Classes of errors.
 const (
-	Crash    ErrorClass = "crash"     // the program was ended by a signal, or by itself with an error that is no failed task
-	Timeout  ErrorClass = "timeout"   // it was killed when its time was over
-	NoResult ErrorClass = "no_result" // it ended as if all were well, but printed no report
+	Crash     ErrorClass = "crash"      // the program was ended by a signal, or by itself with an error that is no failed task
+	Timeout   ErrorClass = "timeout"    // it was killed when its time was over
+	NoResult  ErrorClass = "no_result"  // it ended as if all were well, but printed no report
+	ModelLoad ErrorClass = "model_load" // it could not load the model
 )
 
 // Sample is one case done once in one round, with stores of its own.
 type Sample struct {
-	Suite      string   `json:"suite"`
-	Case       string   `json:"case_id"`
-	Category   string   `json:"category"`
-	Round      string   `json:"round"`
-	Repetition int      `json:"repetition"` // from 0
-	Seed       int      `json:"seed"`       // of the model's sampling
-	Set        []string `json:"set"`        // values that were set for all rounds
+	Suite      string `json:"suite"`
+	Case       string `json:"case_id"`
+	Category   string `json:"category"`
+	Round      string `json:"round"`
+	Repetition int    `json:"repetition"` // from 0
+	Seed       int    `json:"seed"`       // of the model's sampling
 
 	Status     string     `json:"status"` // of the last turn
 	Answer     string     `json:"answer"`
@@ -43,17 +43,25 @@ type Sample struct {
 	Turns         []Turn `json:"turns"`
 }
 
-// Cost is what turns of the program took, as it reports it; peaks are over the turns, the rest is added up.
+// Cost is what turns of the program took, as it reports it. Peaks are over the turns, the time to the first token is that of the
+// last turn, the rest is added up.
 type Cost struct {
-	InputTokens      int   `json:"input_tokens"`
-	EvaluatedTokens  int   `json:"evaluated_tokens"`
+	InputTokens      int   `json:"input_tokens"`     // sent to the model, cached ones included
+	CachedTokens     int   `json:"cached_tokens"`    // of these, taken from a cache
+	EvaluatedTokens  int   `json:"evaluated_tokens"` // of these, computed
 	CompletionTokens int   `json:"completion_tokens"`
+	ForcedTokens     int   `json:"forced_tokens"`           // of the completion, dictated by a schema
+	DraftedTokens    int   `json:"drafted_tokens"`          // proposed ahead of the model
+	AcceptedTokens   int   `json:"accepted_tokens"`         // of these, accepted by the model
 	PeakPromptTokens int   `json:"reported_peak_kv_tokens"` // of one model call, with its reply; 0: not reported
 	CheckpointBytes  int64 `json:"checkpoint_bytes"`
 	PeakRSSBytes     int64 `json:"peak_rss_bytes"` // by the system's account
 	ModelCalls       int   `json:"model_calls"`
 	ToolCalls        int   `json:"tool_calls"`
 	DurationMS       int64 `json:"duration_ms"` // without loading the model
+	TTFTMS           int64 `json:"ttft_ms"`     // from the first model call of a turn to its first token
+	PrefillMS        int64 `json:"prefill_ms"`  // reading prompts
+	DecodeMS         int64 `json:"decode_ms"`   // writing replies
 	ModelLoadMS      int64 `json:"model_load_ms"`
 	WallMS           int64 `json:"wall_ms"` // of the process
 }
@@ -73,18 +81,26 @@ type Turn struct {
 
 	conversation string
 	results      []string
+	stderr       string // the end of it
 }
 
 func (c *Cost) add(o Cost) {
 	c.InputTokens += o.InputTokens
+	c.CachedTokens += o.CachedTokens
 	c.EvaluatedTokens += o.EvaluatedTokens
 	c.CompletionTokens += o.CompletionTokens
+	c.ForcedTokens += o.ForcedTokens
+	c.DraftedTokens += o.DraftedTokens
+	c.AcceptedTokens += o.AcceptedTokens
 	c.PeakPromptTokens = max(c.PeakPromptTokens, o.PeakPromptTokens)
 	c.CheckpointBytes += o.CheckpointBytes
 	c.PeakRSSBytes = max(c.PeakRSSBytes, o.PeakRSSBytes)
 	c.ModelCalls += o.ModelCalls
 	c.ToolCalls += o.ToolCalls
 	c.DurationMS += o.DurationMS
+	c.TTFTMS = o.TTFTMS
+	c.PrefillMS += o.PrefillMS
+	c.DecodeMS += o.DecodeMS
 	c.ModelLoadMS += o.ModelLoadMS
 	c.WallMS += o.WallMS
 }
@@ -120,10 +136,10 @@ func (s *Sample) add(t Turn) {
 	}
 }
 
-// judge judges the last turn, which follows the turns before it.
-func (s *Sample) judge(c Case, before []Turn) {
+// judge judges the last turn, which follows the turns before it. The digests are those of the workspace before and after all turns.
+func (s *Sample) judge(c Case, before []Turn, fixturesBefore, fixturesAfter string) {
 	last := &s.Turns[len(s.Turns)-1]
-	o := Outcome{Status: last.Status, Answer: last.Answer}
+	o := Outcome{Status: last.Status, Answer: last.Answer, FixturesBefore: fixturesBefore, FixturesAfter: fixturesAfter}
 	for _, t := range append(slices.Clone(before), *last) {
 		o.Tools = append(o.Tools, t.Tools...)
 		o.ToolResults = append(o.ToolResults, t.results...)
@@ -144,7 +160,7 @@ func (s *Sample) judge(c Case, before []Turn) {
 
 // newTurn reads how a process went.
 func newTurn(number int, e execution) Turn {
-	t := Turn{Number: number, Tools: []string{}, Cost: Cost{WallMS: e.wall.Milliseconds(), PeakRSSBytes: e.peakRSS}}
+	t := Turn{Number: number, Tools: []string{}, Cost: Cost{WallMS: e.wall.Milliseconds(), PeakRSSBytes: e.peakRSS}, stderr: e.stderr}
 	fail := func(class ErrorClass, why string) Turn {
 		t.ErrorClass, t.Error = class, why
 		if e.stderr != "" {
@@ -155,6 +171,8 @@ func newTurn(number int, e execution) Turn {
 	switch {
 	case e.timedOut:
 		return fail(Timeout, "killed after "+e.wall.Round(1e8).String())
+	case e.exitCode == exitModel:
+		return fail(ModelLoad, "the program could not load the model")
 	case e.exitCode != 0 && e.exitCode != exitFailed:
 		return fail(Crash, "the program ended with "+e.state)
 	case e.overflow:
@@ -171,15 +189,20 @@ func newTurn(number int, e execution) Turn {
 	for _, c := range r.Calls {
 		t.results = append(t.results, plainText(c.Result))
 	}
-	t.InputTokens, t.EvaluatedTokens, t.CompletionTokens = r.Usage.PromptTokens, r.Usage.EvaluatedTokens, r.Usage.CompletionTokens
-	t.PeakPromptTokens, t.CheckpointBytes = r.Usage.PeakPromptTokens, r.CheckpointBytes
-	t.ModelCalls, t.ToolCalls = r.Usage.ModelCalls, len(r.Calls)
-	t.DurationMS, t.ModelLoadMS = r.DurationMS, r.Usage.ModelLoadMS
+	u := r.Usage
+	t.InputTokens, t.CachedTokens, t.EvaluatedTokens = u.PromptTokens, u.CachedTokens, u.EvaluatedTokens
+	t.CompletionTokens, t.ForcedTokens, t.DraftedTokens, t.AcceptedTokens = u.CompletionTokens, u.ForcedTokens, u.DraftedTokens, u.AcceptedTokens
+	t.PeakPromptTokens, t.CheckpointBytes = u.PeakPromptTokens, r.CheckpointBytes
+	t.ModelCalls, t.ToolCalls = u.ModelCalls, len(r.Calls)
+	t.DurationMS, t.TTFTMS, t.PrefillMS, t.DecodeMS, t.ModelLoadMS = r.DurationMS, u.TTFTMS, u.PrefillMS, u.DecodeMS, u.ModelLoadMS
 	return t
 }
 
 // stderrIntro stands between what happened and the end of stderr, which may have many lines.
 const stderrIntro = "; stderr ends with:\n"
 
-// exitFailed is the exit code of a task that failed; its report tells why and is judged like any other.
-const exitFailed = 5
+// Exit codes of the program that mean more than an error.
+const (
+	exitModel  = 4 // the model cannot be loaded
+	exitFailed = 5 // the task failed; its report tells why and is judged like any other
+)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,26 +24,23 @@ type stores struct {
 	config string // the configuration file that says so
 }
 
-// newStores makes the folders below folder and writes the configuration.
-func newStores(folder, name, shared, model string, seed int, round Round) (stores, error) {
+// newStores makes the folders below folder and writes the configuration: values, by section.key, and where the stores are.
+func newStores(folder, name, shared string, values map[string]any) (stores, error) {
 	s := stores{data: filepath.Join(folder, name), shared: shared, config: filepath.Join(folder, name+".toml")}
 	if err := os.MkdirAll(s.data, 0o755); err != nil {
 		return s, fmt.Errorf("making the stores of a sample: %w", err)
 	}
-	values := map[string]any{
-		"engine.model_path": model, "engine.temperature": 0.0, "engine.seed": seed,
-		"engine.kv_store_path":       filepath.Join(shared, "kv"),
+	all := maps.Clone(values)
+	maps.Copy(all, map[string]any{
+		"engine.kv_store_path":       s.kv(),
 		"agent.db_path":              filepath.Join(s.data, "checkpoints.sqlite"),
 		"agent.conversation_db_path": filepath.Join(s.data, "conversations.sqlite"),
 		"tools.artifact.storage_dir": filepath.Join(s.data, "artifacts"),
 		"memory.context_store_path":  filepath.Join(s.data, "context_memory.sqlite"),
 		"telemetry.enabled":          true,
-		"telemetry.output_dir":       filepath.Join(shared, "telemetry"),
-	}
-	for key, value := range round.Switches {
-		values[key] = value
-	}
-	text, err := toml.Marshal(nested(values))
+		"telemetry.output_dir":       s.telemetry(),
+	})
+	text, err := toml.Marshal(nested(all))
 	if err != nil {
 		return s, fmt.Errorf("writing the configuration of a sample: %w", err)
 	}
@@ -51,6 +49,12 @@ func newStores(folder, name, shared, model string, seed int, round Round) (store
 	}
 	return s, nil
 }
+
+// kv is the folder of the KV cache.
+func (s stores) kv() string { return filepath.Join(s.shared, "kv") }
+
+// telemetry is the folder of the records.
+func (s stores) telemetry() string { return filepath.Join(s.shared, "telemetry") }
 
 // nested turns keys with dots into tables.
 func nested(values map[string]any) map[string]any {
@@ -98,7 +102,7 @@ const kvSource = "kv_metrics.csv"
 
 // peakKV is the largest number of tokens in the KV cache that telemetry recorded; 0 when it recorded none.
 func (s stores) peakKV() (int, error) {
-	f, err := os.Open(filepath.Join(s.shared, "telemetry", kvSource))
+	f, err := os.Open(filepath.Join(s.telemetry(), kvSource))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

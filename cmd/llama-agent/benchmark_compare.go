@@ -9,18 +9,6 @@ import (
 	"github.com/llama-agent/llama-agent/benchmark"
 )
 
-// newBenchmark is the parent of benchmark compare.
-func newBenchmark(s *session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "benchmark",
-		Short: "Measure how well a model and its settings do tasks",
-		Args:  arguments(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newBenchmarkCompare(s))
-	return cmd
-}
-
 func newBenchmarkCompare(s *session) *cobra.Command {
 	round := ""
 	cmd := &cobra.Command{

@@ -28,6 +28,7 @@ type program struct {
 	stdout, stderr io.Writer
 	now            func() time.Time
 	openModel      app.OpenModel // nil: the engine
+	executable     string        // what samples of a benchmark run; empty: this program
 }
 
 // execute runs a command and returns the exit code. All errors are printed here and nowhere else.

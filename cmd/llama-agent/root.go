@@ -92,7 +92,7 @@ func newRoot(p *program, c *console, i *interruption) *cobra.Command {
 	for _, cmd := range []*cobra.Command{
 		newRun(s), newResume(s), newContinue(s), newChat(s), newListConversations(s), newListThreads(s), newHistory(s),
 		newCopyThread(s), newDeleteThread(s), newDeleteConversation(s), newArtifacts(s), newMemory(s), newTools(s), newSkills(s),
-		newModels(s), newGraph(s), newBenchmark(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
+		newModels(s), newBenchmark(s), newAblation(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
 		cmd.Flags().SortFlags = false
 		root.AddCommand(cmd)

@@ -196,6 +196,15 @@ func (s *session) notBegun(err error) error {
 
 // resumeCommand is the command that continues a thread: with the flags that say where it is stored and how it was run.
 func (s *session) resumeCommand(cmd *cobra.Command, thread, flag string) string {
+	words := append(s.globalWords(cmd), "resume", thread)
+	if flag != "" {
+		words = append(words, flag)
+	}
+	return strings.Join(words, " ")
+}
+
+// globalWords begin a command with the global flags that this one was given and that change what is done.
+func (s *session) globalWords(cmd *cobra.Command) []string {
 	words := []string{"llama-agent"}
 	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
@@ -210,11 +219,7 @@ func (s *session) resumeCommand(cmd *cobra.Command, thread, flag string) string 
 			words = append(words, "--"+f.Name, shellWord(f.Value.String()))
 		}
 	})
-	words = append(words, "resume", thread)
-	if flag != "" {
-		words = append(words, flag)
-	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // shellWord quotes s for a POSIX shell where that is needed.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -48,6 +49,15 @@ func ownVersion() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
+	return cmp.Or(commit(), "unreleased")
+}
+
+// commit is what the program was built from, as far as Go recorded it.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
 	revision, modified := "", ""
 	for _, s := range info.Settings {
 		switch {
@@ -58,7 +68,7 @@ func ownVersion() string {
 		}
 	}
 	if revision == "" {
-		return "unreleased"
+		return ""
 	}
 	return revision + modified
 }
