@@ -68,6 +68,8 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		switch {
 		case call.Error == nil && (tool == step.Tool || !plannedFailed):
 			return StepDone, nil
+		case call.Error != nil && call.Error.Final:
+			return StepRefused, nil
 		case call.Error != nil && call.Error.Kind == callCut:
 			w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, call.Error.Message))
 			return StepFailed, nil
@@ -95,8 +97,25 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 			return w.stateOfRepeat(call), nil
 		}
 	}
+	if state := w.endState(step.Number); state != StepFailed {
+		return state, nil
+	}
 	w.note(ctx, fmt.Sprintf("Step %d failed: %d calls did not do it.", step.Number, w.limits.MaxToolRounds))
 	return StepFailed, nil
+}
+
+// endState is the state of a step that no call did: refused when what was tried last is not allowed.
+func (w *work) endState(step int) StepState {
+	calls := w.calls()
+	for i := len(calls) - 1; i >= 0; i-- {
+		if c := &calls[i]; c.Step == step && !c.Skipped {
+			if c.Error != nil && c.Error.Kind == string(tools.KindDenied) {
+				return StepRefused
+			}
+			break
+		}
+	}
+	return StepFailed
 }
 
 // instead is the tool that an error of a call names for the same thing. No model has to choose it.
@@ -119,14 +138,14 @@ func wrongTool(c Call) bool {
 // step has what it asked for.
 func (w *work) stateOfRepeat(call Call) StepState {
 	if !call.Skipped {
-		return StepFailed
+		return w.endState(call.Step)
 	}
 	for _, c := range w.calls() {
 		if !c.Skipped && c.key() == call.key() && c.Error == nil {
 			return StepDone
 		}
 	}
-	return StepFailed
+	return w.endState(call.Step)
 }
 
 // chooseTool asks which tool makes the next call of the step.
@@ -383,7 +402,7 @@ func newOutcome(result tools.Result, err error, ms int64) outcome {
 
 func callErrorOf(err error) *CallError {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
-		return &CallError{Kind: string(e.Kind), Message: err.Error(), Instead: e.Instead}
+		return &CallError{Kind: string(e.Kind), Message: err.Error(), Instead: e.Instead, Final: e.Final}
 	}
 	return &CallError{Kind: string(tools.KindFailed), Message: err.Error()}
 }
@@ -401,6 +420,6 @@ func (w *work) record(ctx context.Context, call Call, replayed bool) {
 // of the same evidence can only say the same.
 func (w *work) checkProgress() {
 	if _, reviewed := w.lastReview(); reviewed && !broughtSomething(w.calls(), w.counters.Iterations) {
-		w.fail(KindNoProgress, "another plan brought nothing new"+w.stillMissing())
+		w.noProgress("another plan brought nothing new")
 	}
 }

@@ -27,6 +27,9 @@ func (r *rig) withFind() *rig {
 		if err := r.reached(ctx, "find "+a.Text+" at "+a.At); err != nil {
 			return tools.Result{}, err
 		}
+		if a.Text == "delete" || a.Text == "locked" {
+			return tools.Result{}, &tools.Error{Kind: tools.KindDenied, Message: "that is not allowed", Final: a.Text == "delete"}
+		}
 		if a.Text == a.At {
 			return tools.Result{}, &tools.Error{Kind: tools.KindWrongKind, Message: "that is its own name", Fix: "use look", Instead: "look"}
 		}

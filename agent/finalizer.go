@@ -15,8 +15,18 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	for _, c := range w.calls() {
 		data.Evidence = data.Evidence || !c.Skipped
 	}
-	if w.failure != nil {
+	switch {
+	case w.failure == nil:
+	case w.failure.Kind == KindUnconfirmed:
+		data.Doubt = oneLine(w.failure.Message)
+		w.failure = nil
+	default:
 		data.Problem = oneLine(w.failure.Message)
+	}
+	for _, s := range w.plan {
+		if s.State == StepRefused {
+			data.Refused = append(data.Refused, oneLine(s.Do))
+		}
 	}
 	if data.Near = w.digest(); len(data.Near) > 0 {
 		data.Fence = fence(compactJSON(data.Near))
@@ -30,7 +40,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		}
 		reason := "it was empty"
 		if text = unwrapped(strings.TrimSpace(text), w.task.Goal); isAction(text) {
-			text, reason = "", "it was a plan or a call; the steps are over, write the answer as text"
+			text, reason = "", "it was a plan, a call or a review; the steps are over, write the answer as text"
 		}
 		if text != "" {
 			w.answer = &text
@@ -43,6 +53,9 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
 }
 
+// answerKeys are what a small model calls an answer when it writes an object.
+var answerKeys = []string{roleAnswer, "result", "response", "reply", "text", "message"}
+
 // unwrapped takes an answer out of an object with nothing else in it, {"answer":"…"}, as a small model writes among so many objects.
 // A task that speaks of JSON gets what the model wrote.
 func unwrapped(text, goal string) string {
@@ -51,22 +64,28 @@ func unwrapped(text, goal string) string {
 	}
 	var object map[string]json.RawMessage
 	var answer string
-	if json.Unmarshal([]byte(unfence(text)), &object) != nil || len(object) != 1 || json.Unmarshal(object[roleAnswer], &answer) != nil {
+	if json.Unmarshal([]byte(unfence(text)), &object) != nil || len(object) != 1 {
 		return text
 	}
-	return strings.TrimSpace(answer)
+	for _, key := range answerKeys {
+		if json.Unmarshal(object[key], &answer) == nil {
+			return strings.TrimSpace(answer)
+		}
+	}
+	return text
 }
 
 // roleAnswer is what the role that writes the answer is called in the prompt.
 const roleAnswer = "answer"
 
-// isAction reports whether a text begins with a plan or a call in the form of the transcript. A small model can go on in that
+// isAction reports whether a text begins with a plan, a call or a review in the form of the transcript. A small model can go on in that
 // form, because all that it wrote before has it.
 func isAction(text string) bool {
 	var action struct {
-		Steps []plannedStep `json:"steps"`
-		Tool  string        `json:"tool"`
+		Steps    []plannedStep `json:"steps"`
+		Tool     string        `json:"tool"`
+		Decision Decision      `json:"decision"`
 	}
 	dec := json.NewDecoder(strings.NewReader(unfence(text)))
-	return dec.Decode(&action) == nil && (len(action.Steps) > 0 || action.Tool != "")
+	return dec.Decode(&action) == nil && (len(action.Steps) > 0 || action.Tool != "" || action.Decision != "")
 }

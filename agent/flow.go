@@ -80,7 +80,7 @@ func lastRunFailed(plan []Step) bool {
 		switch plan[i].State {
 		case StepFailed:
 			return true
-		case StepDone:
+		case StepDone, StepRefused: // what comes after a refused step was not planned on its result
 			return false
 		}
 	}

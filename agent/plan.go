@@ -24,6 +24,7 @@ const (
 	StepPending StepState = "pending"
 	StepDone    StepState = "done"
 	StepFailed  StepState = "failed"
+	StepRefused StepState = "refused" // it asked for what is not allowed
 	StepDropped StepState = "dropped" // a later plan replaced it before it began
 )
 
@@ -105,6 +106,9 @@ func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call)
 
 func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 	for _, s := range plan {
+		if s.State == StepRefused && s.Tool == p.Tool && s.File == p.file() && sameWords(s.Do, p.Do) {
+			return true
+		}
 		if s.State != StepDone || s.Tool != p.Tool || s.File != p.file() || !sameWords(s.Do, p.Do) {
 			continue
 		}

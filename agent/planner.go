@@ -42,7 +42,7 @@ func (w *work) makePlan(ctx context.Context) error {
 	w.plan = extendPlan(w.plan, plan.Steps, w.counters.Iterations, w.calls())
 	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
 	if _, ok := nextStep(w.plan); !ok && !data.Full {
-		w.fail(KindNoProgress, "the new plan only repeats finished steps"+w.stillMissing())
+		w.noProgress("the new plan only repeats finished steps")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/llama-agent/llama-agent/templates"
 )
 
-// needsReview reports whether a review could find something open. It could not when each step of the plan ended with a call
-// that worked and whose result is whole: then there is all that the plan asked for, and the model that made the plan is the
+// needsReview reports whether a review could find something open. It could not when each step of the plan was refused, or ended with a
+// call that worked and whose result is whole: then there is all that the plan asked for, and the model that made the plan is the
 // one that would judge it. The rule reads the outcome of calls only, never their words. See Config.TrustPlan.
 func needsReview(plan []Step, calls []Call) bool {
 	last := map[int]*Call{}
@@ -19,7 +19,7 @@ func needsReview(plan []Step, calls []Call) bool {
 		last[calls[i].Step] = &calls[i]
 	}
 	for _, s := range plan {
-		if s.State == StepDropped || s.State == StepDone && s.Tool == NoTool {
+		if s.State == StepDropped || s.State == StepRefused || s.State == StepDone && s.Tool == NoTool {
 			continue
 		}
 		c := last[s.Number]
@@ -120,4 +120,20 @@ func (w *work) stillMissing() string {
 		return ""
 	}
 	return "; missing: " + oneLine(strings.Join(review.Missing, "; "))
+}
+
+// noProgress ends a task whose review misses what no further plan brings. When every step that was planned worked, the review of a small
+// model is as likely to be wrong as the plan: the answer is written with a look at what it misses, and the task is not called failed.
+func (w *work) noProgress(why string) {
+	for _, s := range w.plan {
+		if s.State == StepFailed && s.Iteration >= w.counters.Iterations-1 {
+			w.fail(KindNoProgress, why+w.stillMissing())
+			return
+		}
+	}
+	missing := why
+	if review, ok := w.lastReview(); ok && len(review.Missing) > 0 {
+		missing = strings.Join(review.Missing, "; ")
+	}
+	w.fail(KindUnconfirmed, missing)
 }

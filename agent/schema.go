@@ -122,7 +122,7 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 	files := map[tools.Subject][]string{tools.SubjectArtifact: beyond.stored}
 	folders := map[string]bool{}
 	for _, f := range facts.Files {
-		subject := tools.SubjectOf(f.Kind)
+		subject := tools.SubjectOf(f.Kind, f.Path)
 		files[subject] = append(files[subject], f.Path)
 		for dir := parent(f.Path); dir != ""; dir = parent(strings.TrimSuffix(dir, "/")) {
 			if !folders[dir] {
@@ -131,7 +131,7 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 			}
 		}
 	}
-	for _, path := range facts.Attached {
+	for _, path := range slices.Concat(facts.Attached, facts.Mentioned) {
 		listed := slices.ContainsFunc(facts.Files, func(f File) bool { return f.Path == path })
 		if !listed && !slices.Contains(files[tools.SubjectOther], path) {
 			files[tools.SubjectOther] = append(files[tools.SubjectOther], path)
@@ -139,12 +139,12 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 	}
 	var out []subjectGroup
 	for _, subject := range []tools.Subject{
-		tools.SubjectArtifact, tools.SubjectText, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther,
+		tools.SubjectArtifact, tools.SubjectText, tools.SubjectLog, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther,
 	} {
 		fitting := toolsFor(specs, subject)
 		if subject == tools.SubjectOther {
 			fitting = toolsThat(specs, func(s tools.Spec) bool { // an unknown kind: let the tool say what fits
-				return isAboutFiles(s) || takes(s, subject)
+				return isAboutFiles(s) || s.Fits(subject)
 			})
 		}
 		if len(files[subject]) > 0 && len(fitting) > 0 {
@@ -165,7 +165,7 @@ func parent(path string) string {
 
 // toolsFor are the tools that take a subject.
 func toolsFor(specs []tools.Spec, subject tools.Subject) []string {
-	return toolsThat(specs, func(s tools.Spec) bool { return takes(s, subject) })
+	return toolsThat(specs, func(s tools.Spec) bool { return s.Fits(subject) })
 }
 
 // pathTools are the tools that are about a file.
@@ -179,10 +179,6 @@ func toolsThat(specs []tools.Spec, fits func(tools.Spec) bool) []string {
 		}
 	}
 	return out
-}
-
-func takes(s tools.Spec, subject tools.Subject) bool {
-	return s.Takes == nil || slices.Contains(s.Takes, subject)
 }
 
 // only reports whether a tool is for nothing but one subject.

@@ -78,6 +78,7 @@ const (
 	KindInvalidReply   = "invalid_reply"   // a reply did not have the form asked for, twice
 	KindEmptyReply     = "empty_reply"     // the answer was empty, twice
 	KindNoProgress     = "no_progress"     // another plan brought nothing new
+	KindUnconfirmed    = "unconfirmed"     // the same, but nothing failed: a review misses what its plans take to be found; never in a report
 	KindIncomplete     = "incomplete"      // the review found that something is missing and cannot be found
 	KindContext        = "context"         // the task does not fit the model's context
 	KindOutcomeUnknown = "outcome_unknown" // a call with side effects was cut off

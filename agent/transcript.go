@@ -55,6 +55,7 @@ type CallError struct {
 	Kind    string `json:"kind"` // of tools.Error, or one of the kinds below
 	Message string `json:"message"`
 	Instead string `json:"instead,omitempty"` // the tool that does with the same file what was wanted
+	Final   bool   `json:"final,omitempty"`   // no other call can do it either
 }
 
 // Kinds of call errors that tools do not have.

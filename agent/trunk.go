@@ -18,6 +18,7 @@ type Facts struct {
 	Files        []File   `json:"files,omitempty"` // in the order in which they are shown
 	FilesLeftOut int      `json:"files_left_out,omitempty"`
 	Attached     []string `json:"attached,omitempty"`   // paths the user attached to the task
+	Mentioned    []string `json:"mentioned,omitempty"`  // other paths that the task names, which a step may be about
 	Remembered   []string `json:"remembered,omitempty"` // explicit memories, one line each
 }
 
@@ -35,10 +36,12 @@ const notableBytes = 32 << 10
 // note says what sets a file apart from a short text file. Each word here costs tokens of every prompt.
 func (f File) note() string {
 	var notes []string
-	if tools.SubjectOf(f.Kind) != tools.SubjectText || f.Kind == "gzip" {
+	subject := tools.SubjectOf(f.Kind, f.Path)
+	text := subject == tools.SubjectText || subject == tools.SubjectLog
+	if !text || f.Kind == "gzip" {
 		notes = append(notes, oneLine(f.Kind))
 	}
-	if f.Bytes >= notableBytes && tools.SubjectOf(f.Kind) == tools.SubjectText {
+	if f.Bytes >= notableBytes && text {
 		notes = append(notes, fmt.Sprintf("%d KiB", f.Bytes>>10))
 	}
 	return strings.Join(notes, ", ")
@@ -70,7 +73,7 @@ type trunk struct {
 
 func newTrunk(registry *tools.Registry, facts Facts, b Background, goal string) trunk {
 	return trunk{
-		system: systemText(registry.Specs()), examples: examplesFor(registry.Names()), workspace: workspaceText(facts),
+		system: systemText(registry.Specs()), examples: examplesFor(registry.Specs()), workspace: workspaceText(facts),
 		history: b.History, recalled: recalledText(b.Recalled), task: taskText(goal),
 	}
 }
@@ -83,11 +86,15 @@ func taskText(goal string) string {
 type example struct{ question, plan string }
 
 // examplesFor returns the worked examples whose tools are all offered.
-func examplesFor(offered []string) []example {
+func examplesFor(specs []tools.Spec) []example {
 	var out []example
+	offered, reading := make([]string, len(specs)), onlyRead(specs)
+	for i, s := range specs {
+		offered[i] = s.Name
+	}
 	for _, e := range templates.Examples() {
 		planned := make([]plannedStep, len(e.Steps))
-		known := true
+		known := reading || !e.ReadOnly
 		for i, s := range e.Steps {
 			planned[i] = plannedStep(s)
 			known = known && (s.Tool == NoTool || slices.Contains(offered, s.Tool))
@@ -100,8 +107,13 @@ func examplesFor(offered []string) []example {
 	return out
 }
 
+// onlyRead reports whether no tool changes anything of the user's. What the agent itself remembers is not that.
+func onlyRead(specs []tools.Spec) bool {
+	return !slices.ContainsFunc(specs, func(s tools.Spec) bool { return !s.ReadOnly && !only(s, tools.SubjectFact) })
+}
+
 func systemText(specs []tools.Spec) string {
-	var data templates.SystemData
+	data := templates.SystemData{ReadOnly: len(specs) > 0 && onlyRead(specs)}
 	for _, spec := range specs {
 		data.Tools = append(data.Tools, templates.ToolData{Signature: signature(spec), Description: spec.Description})
 	}

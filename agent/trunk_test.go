@@ -83,7 +83,7 @@ func TestTrunkOnlyGrows(t *testing.T) {
 func TestTrunkAlternatesAndFencesHold(t *testing.T) {
 	t.Parallel()
 	registry := offered(t)
-	require.NotEmpty(t, examplesFor(registry.Names()))
+	require.NotEmpty(t, examplesFor(registry.Specs()))
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTrunk(registry, Facts{}, Background{}, "task")
 		tr.entries = entries(t)
@@ -134,7 +134,11 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 	t.Parallel()
 	plans := func(names ...string) string {
 		var b strings.Builder
-		for _, e := range examplesFor(names) {
+		specs := make([]tools.Spec, len(names))
+		for i, name := range names {
+			specs[i] = tools.Spec{Name: name, ReadOnly: name != "change"}
+		}
+		for _, e := range examplesFor(specs) {
 			require.Regexp(t, `(?s)^Task: .*\n\nRole: plan\.`, e.question, "as a task is asked")
 			b.WriteString(e.plan)
 		}
@@ -145,6 +149,8 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
 	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
 	require.NotContains(t, plans("read_file"), `"query_sqlite"`)
+	require.Contains(t, plans("query_sqlite"), "nothing can be deleted")
+	require.NotContains(t, plans("query_sqlite", "change"), "nothing can be deleted", "another tool may do it")
 	require.Regexp(t, `"tool":"query_sqlite","do":"[^"]*"\},\{"file":"[^"]*","tool":"read_file"`, plans("query_sqlite", "read_file"))
 }
 

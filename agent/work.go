@@ -226,7 +226,7 @@ func (f *flow) nodeFunc(name string, status Status, run func(*work, context.Cont
 // byRule reports whether a failure leads to an answer from what is known, rather than to the end of the run.
 func byRule(kind string) bool {
 	switch kind {
-	case KindLimit, KindCut, KindInvalidReply, KindEmptyReply, KindNoProgress, KindIncomplete:
+	case KindLimit, KindCut, KindInvalidReply, KindEmptyReply, KindNoProgress, KindUnconfirmed, KindIncomplete:
 		return true
 	}
 	return false

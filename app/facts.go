@@ -59,6 +59,7 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 		facts.Files = append(facts.Files, agent.File{Path: f.Path, Kind: f.Kind, Bytes: f.Bytes})
 	}
 	facts.FilesLeftOut = total - len(facts.Files)
+	facts.Mentioned = mentioned(goal, facts.Files)
 	describeDatabases(ctx, registry, facts.Files)
 	for _, path := range attach {
 		shown, err := attached(c, path)
@@ -113,7 +114,7 @@ func relevance(file, goal string) int {
 func describeDatabases(ctx context.Context, registry *tools.Registry, files []agent.File) {
 	described := 0
 	for i := range files {
-		if tools.SubjectOf(files[i].Kind) != tools.SubjectDatabase || described == shownDatabases {
+		if tools.SubjectOf(files[i].Kind, files[i].Path) != tools.SubjectDatabase || described == shownDatabases {
 			continue
 		}
 		arguments, err := json.Marshal(map[string]string{"db_path": files[i].Path})

@@ -36,9 +36,11 @@ const (
 	NoticeRepeat  Name = "notice_repeat"  // RepeatData
 )
 
-// SystemData is the part of a prompt that is the same for every task with the same tools.
+// SystemData is the part of a prompt that is the same for every task with the same tools. ReadOnly tells that none of them changes
+// anything of the user's.
 type SystemData struct {
-	Tools []ToolData
+	Tools    []ToolData
+	ReadOnly bool
 }
 
 // ToolData describes one tool in the system text.
@@ -104,10 +106,13 @@ type StepData struct {
 	Do, Tool, State string
 }
 
-// FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete. Near are lines
-// of the results that are worth repeating; Fence must not occur in them.
+// FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete, and Doubt what a
+// review did not find. Refused are the steps that are not allowed. Near are lines of the results that are worth repeating; Fence must not
+// occur in them.
 type FinalizerData struct {
 	Task, Problem string
+	Doubt         string
+	Refused       []string
 	Language      string // of the answer, or a way to name it
 	Evidence      bool
 	Near          []SourceData
@@ -178,8 +183,9 @@ func Render(name Name, data any) string {
 
 // Example is a worked example of a plan.
 type Example struct {
-	Task  string        `json:"task"`
-	Steps []ExampleStep `json:"steps"`
+	Task     string        `json:"task"`
+	Steps    []ExampleStep `json:"steps"`
+	ReadOnly bool          `json:"read_only,omitempty"` // it is one for tools that only read
 }
 
 // ExampleStep is one step of an example.

@@ -72,7 +72,7 @@ func aggregateTool(w *workspace, options LogOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "aggregate_log_errors",
 		Description: "Sums up a log: lines of each level, the most frequent errors with their lines, and the values of code= and node=.",
-		Takes:       []Subject{SubjectText},
+		Takes:       []Subject{SubjectLog},
 		Path:        "log_path",
 		ReadOnly:    true,
 		Limits: []string{
@@ -101,9 +101,10 @@ func aggregateTool(w *workspace, options LogOptions) Tool {
 // noRecords refuses a file that is no log, rather than to report that it has no errors.
 func noRecords(s LogSummary) *Error {
 	return &Error{
-		Kind:    KindFailed,
+		Kind:    KindWrongKind,
 		Message: fmt.Sprintf("0 of the %s of %q could be read as log records: none has a time stamp or a level", plural(s.Lines, "line"), s.Path),
-		Fix:     "use search_file or read_file for it",
+		Fix:     "use read_file or search_file for it",
+		Instead: "read_file",
 		Data:    s,
 	}
 }

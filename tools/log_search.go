@@ -45,6 +45,11 @@ type LogSearchResult struct {
 	Unparsed int `json:"unparsed,omitempty"`
 	// Rotated are other parts of the log, in files beside it, which were not read.
 	Rotated []string `json:"rotated,omitempty"`
+	// Nearest are lines that share words with a query that no line contains; Near tells that one of them is likely to be meant.
+	Nearest []SearchMatch `json:"nearest,omitempty"`
+	Near    bool          `json:"near,omitempty"`
+	// Frequent are messages of the log, when nothing is found and nothing is near.
+	Frequent []LogPattern `json:"frequent,omitempty"`
 }
 
 // A LogMatch is one line of a log that matches.
@@ -65,7 +70,7 @@ func searchLogTool(w *workspace, options LogOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "search_log",
 		Description: "Finds the lines of a log that contain a text, or that have a level, and counts them all.",
-		Takes:       []Subject{SubjectText},
+		Takes:       []Subject{SubjectLog},
 		Path:        "log_path",
 		ReadOnly:    true,
 		Limits: []string{
@@ -87,7 +92,21 @@ func searchLogTool(w *workspace, options LogOptions) Tool {
 		if err := f.runPass(pass); err != nil {
 			return Result{}, toolError("searching "+f.target.show, err)
 		}
+		if literal, note := withoutMasks(args.Query); literal != "" && pass.strict.total == 0 && pass.loose.total == 0 {
+			args.Query, notes = literal, append(notes, note)
+			filter.query = newFinder(literal)
+			again, problem := w.openText(ctx, args.LogPath)
+			if problem != nil {
+				return Result{}, problem
+			}
+			defer again.Close()
+			pass = &logMatches{logFilter: filter}
+			if err := again.runPass(pass); err != nil {
+				return Result{}, toolError("searching "+f.target.show, err)
+			}
+		}
 		result := pass.result(f.target.show, args)
+		w.explainEmpty(ctx, &result)
 		result.Matches = fitMatches(result.Matches, options.MaxReadChars)
 		result.Rotated = w.rotated(f.target)
 		var b strings.Builder
@@ -261,6 +280,8 @@ func writeLogMatches(b *strings.Builder, r LogSearchResult) {
 	fmt.Fprintf(b, " in %s (%s searched)", oneLine(r.Path), plural(r.LinesSearched, "line"))
 	switch {
 	case total == 0:
+		writeNearest(b, r.Nearest)
+		writeFrequent(b, r.Frequent)
 	case len(r.Matches) < total:
 		fmt.Fprintf(b, "; the first %d:", len(r.Matches))
 	default:

@@ -181,12 +181,12 @@ func TestLogArgumentsThatCannotBeUnderstood(t *testing.T) {
 		`must be one of "any", "fatal"`:                                     {"search_log", map[string]any{"log_path": "shop.log", "level": "loud"}, KindInvalidArguments},
 		`line_number 14 is past the end: "shop.log" has 13 lines`:           {"get_log_window", map[string]any{"log_path": "shop.log", "line_number": 14}, KindInvalidArguments},
 		`argument "line_number" is 0`:                                       {"get_log_window", map[string]any{"log_path": "shop.log", "line_number": 0}, KindInvalidArguments},
-		`0 of the 2 lines of "notes.txt" could be read as log records`:      {"aggregate_log_errors", map[string]any{"log_path": "notes.txt"}, KindFailed},
+		`0 of the 2 lines of "notes.txt" could be read as log records`:      {"aggregate_log_errors", map[string]any{"log_path": "notes.txt"}, KindWrongKind},
 		`did you mean "shop.log"?`:                                          {"aggregate_log_errors", map[string]any{"log_path": "shop.lgo"}, KindNotFound},
 	} {
 		require.ErrorContains(t, callError(t, r, call.tool, call.args, call.kind), says)
 	}
-	data := callError(t, r, "aggregate_log_errors", map[string]any{"log_path": "notes.txt"}, KindFailed).Data.(LogSummary)
+	data := callError(t, r, "aggregate_log_errors", map[string]any{"log_path": "notes.txt"}, KindWrongKind).Data.(LogSummary)
 	require.Equal(t, 2, data.Unparsed)
 }
 

@@ -41,7 +41,7 @@ func logWindowTool(w *workspace, options LogOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "get_log_window",
 		Description: "Shows a line of a log, by its number, with the lines around it.",
-		Takes:       []Subject{SubjectText},
+		Takes:       []Subject{SubjectLog},
 		Path:        "log_path",
 		ReadOnly:    true,
 		Limits:      []string{fmt.Sprintf("at most %d lines, and %d bytes of each", options.MaxWindowLines, maxWindowLineBytes)},

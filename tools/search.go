@@ -47,7 +47,9 @@ type SearchResult struct {
 	Skipped       []string         `json:"skipped,omitempty"` // files that could not be searched, with the reason
 	// Nearest are the lines of a single file that share most words with a query that no line contains. They are no matches.
 	Nearest []SearchMatch `json:"nearest,omitempty"`
-	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for
+	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for, or Content is there
+	// Content is all of a single short file that has no match: whoever searched it for the wrong words sees what there is.
+	Content string `json:"content,omitempty"`
 }
 
 // A SearchMatch is one line that matches.
@@ -118,7 +120,11 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 				return Result{}, problem
 			}
 		}
-		if single && !args.Regex && result.Total == 0 && result.OtherCase == 0 {
+		if single && result.Total == 0 && result.OtherCase == 0 {
+			result.Content = w.shortContent(ctx, files.paths[0])
+			result.Near = result.Content != ""
+		}
+		if single && !args.Regex && result.Total == 0 && result.OtherCase == 0 && result.Content == "" {
 			result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
 		}
 		return Result{Data: result, Text: searchText(result, args, files)}, nil
@@ -137,6 +143,23 @@ func (w *workspace) nearestIn(ctx context.Context, path, query string) (lines []
 		return nil, false
 	}
 	return nearestLines(f.target.show, text, query)
+}
+
+// shortFileBytes is how long a file may be that is shown whole when a search finds nothing in it.
+const shortFileBytes = 2048
+
+// shortContent is the text of a short file, or "". It is a help only, so that an error gives none.
+func (w *workspace) shortContent(ctx context.Context, path string) string {
+	f, problem := w.openText(ctx, path)
+	if problem != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := f.bytesAt(0, shortFileBytes+1)
+	if err != nil && !errors.Is(err, io.EOF) || len(text) > shortFileBytes {
+		return ""
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // searchTargets returns the files that a path, folder or glob names, and whether it names one file exactly.
@@ -418,6 +441,9 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 		fmt.Fprintf(&b, " in %s (%s searched)", plural(len(r.Files), "file"), plural(r.FilesSearched, "file"))
 	}
 	writeNearest(&b, r.Nearest)
+	if r.Content != "" {
+		b.WriteString(". The file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n"))
+	}
 	if len(r.Matches) < found {
 		fmt.Fprintf(&b, "; the first %d:", len(r.Matches))
 	} else if found > 0 {

@@ -58,6 +58,24 @@ func TestSearchOfAnArtifactThatFindsNothingShowsTheNearestLines(t *testing.T) {
 	require.Contains(t, page.Text, "reference BQ-1", "the line number is the one that retrieval takes")
 }
 
+func TestSearchWithoutAMatchShowsAShortFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	short := "name,price\npen,2\nlamp,150\n"
+	writeFiles(t, dir, map[string]string{"short.csv": short, "long.csv": short + strings.Repeat("cup,7\n", 400), "empty.csv": ""})
+	r := builtins(t, dir)
+	for query, regex := range map[string]bool{"price > 100": false, "price.{9}": true} {
+		result := mustCall(t, r, "search_file", map[string]any{"file_path": "short.csv", "query": query, "regex": regex})
+		require.Equal(t, short, result.Data.(SearchResult).Content)
+		require.True(t, result.Data.(SearchResult).Near)
+		require.Contains(t, result.Text, "this is all of it:\n"+strings.TrimSpace(short))
+	}
+	for _, file := range []string{"long.csv", "empty.csv", "*.csv"} {
+		require.Empty(t, mustCall(t, r, "search_file", map[string]any{"file_path": file, "query": "price > 100"}).Data.(SearchResult).Content, file)
+	}
+	require.Empty(t, mustCall(t, r, "search_file", map[string]any{"file_path": "short.csv", "query": "pen"}).Data.(SearchResult).Content)
+}
+
 func TestSearchForTheNameOfTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

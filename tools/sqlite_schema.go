@@ -153,6 +153,7 @@ func (d *database) explainQuery(ctx context.Context, tool, statement string, err
 			out.Message += " (" + problem.Message + ")"
 		}
 		out.Fix = "only SELECT and reading PRAGMA statements are possible; nothing was changed"
+		out.Final = true
 		return out
 	case !isSQLite:
 		return out

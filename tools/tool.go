@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 
@@ -38,12 +39,18 @@ type Spec struct {
 	Limits   []string // one human-readable line each
 }
 
+// Fits reports whether the tool takes a subject.
+func (s Spec) Fits(subject Subject) bool {
+	return s.Takes == nil || slices.Contains(s.Takes, subject) || subject == SubjectLog && slices.Contains(s.Takes, SubjectText)
+}
+
 // Subject is what a call is about.
 type Subject string
 
 // The subjects.
 const (
 	SubjectText     Subject = "text"     // a text file, compressed or not
+	SubjectLog      Subject = "log"      // a text file that can be a log; what takes text takes it too
 	SubjectDatabase Subject = "database" // a SQLite file
 	SubjectOther    Subject = "other"    // any other file
 	SubjectFolder   Subject = "folder"
@@ -53,10 +60,13 @@ const (
 	SubjectNone     Subject = "none"     // no file in particular
 )
 
-// SubjectOf tells which subject a file is, by its kind as list_files gives it.
-func SubjectOf(kind string) Subject {
+// SubjectOf tells which subject a file is, by its kind as list_files gives it, and its path.
+func SubjectOf(kind, file string) Subject {
 	switch kind {
 	case "text", "empty", "gzip":
+		if mayBeLog(file) {
+			return SubjectLog
+		}
 		return SubjectText
 	case "sqlite":
 		return SubjectDatabase
@@ -64,6 +74,18 @@ func SubjectOf(kind string) Subject {
 		return SubjectFolder
 	}
 	return SubjectOther
+}
+
+// otherFormats are the endings of files that hold data, settings, documents or programs. What is missing here is taken for a possible
+// log, so that no log is kept from the tools for it.
+var otherFormats = strings.Fields(`.csv .tsv .json .toml .ini .cfg .conf .yaml .yml .xml .html .htm .md .rst .tex .ipynb .env .properties .lock .diff .patch
+	.py .go .js .mjs .ts .tsx .jsx .c .h .cc .cpp .hpp .cs .java .kt .rs .rb .php .pl .lua .r .jl .swift .scala .sh .bash .ps1 .bat .sql .css .scss .vue .proto .mod .sum`)
+
+// mayBeLog tells by its name whether a text file can be a log. What is called a log, or lies in a folder that is, always can.
+func mayBeLog(file string) bool {
+	file = strings.TrimSuffix(strings.ToLower(file), ".gz")
+	words := strings.FieldsFunc(file, func(r rune) bool { return strings.ContainsRune("/._- ", r) })
+	return slices.Contains(words, "log") || slices.Contains(words, "logs") || !slices.Contains(otherFormats, path.Ext(file))
 }
 
 // Essential returns the closed schema of the arguments that a small model should be asked for: the required ones and
@@ -120,6 +142,7 @@ type Error struct {
 	Message string // the thing and the reason
 	Fix     string // what to do; may be empty
 	Instead string // the tool that does with the same file what was wanted; empty when none surely does
+	Final   bool   // no other call can do it either
 	Data    any    // partial results or facts for programs; may be nil
 }
 

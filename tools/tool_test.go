@@ -18,7 +18,13 @@ func TestSubjectOfAKind(t *testing.T) {
 		"text": SubjectText, "empty": SubjectText, "gzip": SubjectText, "sqlite": SubjectDatabase, "folder": SubjectFolder,
 		"binary": SubjectOther, "": SubjectOther, "database": SubjectOther,
 	} {
-		require.Equal(t, want, SubjectOf(kind), kind)
+		require.Equal(t, want, SubjectOf(kind, "prices.csv"), kind)
+	}
+	for file, want := range map[string]Subject{
+		"app.log": SubjectLog, "logs/app.json": SubjectLog, "catalog.csv": SubjectText, "CHANGELOG.md": SubjectText, "web-log.csv": SubjectLog, "out.txt": SubjectLog, "messages": SubjectLog, "app.log.1": SubjectLog,
+		"syslog.gz": SubjectLog, "run.jsonl": SubjectLog, "prices.csv": SubjectText, "prices.CSV": SubjectText, "prices.csv.gz": SubjectText, "src/main.py": SubjectText,
+	} {
+		require.Equal(t, want, SubjectOf("text", file), file)
 	}
 }
 
@@ -28,7 +34,7 @@ func TestPathNamesARequiredArgument(t *testing.T) {
 	for _, spec := range builtins(t, t.TempDir()).Specs() {
 		require.NotEmpty(t, spec.Takes, spec.Name)
 		for _, subject := range spec.Takes {
-			require.Contains(t, []Subject{SubjectText, SubjectDatabase, SubjectOther, SubjectFolder, SubjectNone}, subject, spec.Name)
+			require.Contains(t, []Subject{SubjectText, SubjectLog, SubjectDatabase, SubjectOther, SubjectFolder, SubjectNone}, subject, spec.Name)
 			served[subject] = true
 		}
 		if spec.Path == "" {
@@ -39,7 +45,7 @@ func TestPathNamesARequiredArgument(t *testing.T) {
 		require.Contains(t, spec.Essential().Properties, spec.Path, spec.Name)
 		require.NotContains(t, spec.Takes, SubjectNone, "%s needs a file", spec.Name)
 	}
-	require.Len(t, served, 5, "there is a tool for every subject")
+	require.Len(t, served, 6, "there is a tool for every subject")
 }
 
 // A tool that takes a subject works on it, and one that does not says that another is for it.
@@ -57,7 +63,7 @@ func TestToolsTakeWhatTheySay(t *testing.T) {
 	require.NoError(t, f.Close())
 
 	files := map[string]Subject{
-		"a.txt": SubjectText, "empty": SubjectText, "e.gz": SubjectText, "folder/": SubjectFolder, "c.png": SubjectOther, "d.db": SubjectDatabase,
+		"a.txt": SubjectLog, "empty": SubjectLog, "e.gz": SubjectLog, "folder/": SubjectFolder, "c.png": SubjectOther, "d.db": SubjectDatabase,
 	}
 	rest := map[string]map[string]any{"search_file": {"query": "one"}, "query_sqlite": {"query": "SELECT 1"}, "get_log_window": {"line_number": 1}}
 	r := builtins(t, dir)
@@ -70,7 +76,7 @@ func TestToolsTakeWhatTheySay(t *testing.T) {
 			for name, value := range rest[spec.Name] {
 				args[name] = value
 			}
-			if slices.Contains(spec.Takes, subject) {
+			if spec.Fits(subject) {
 				mustCall(t, r, spec.Name, args)
 				continue
 			}

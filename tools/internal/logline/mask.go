@@ -1,6 +1,9 @@
 package logline
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // The placeholders of [Mask].
 const (
@@ -396,4 +399,21 @@ func urlEnd(b []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+// masks are the placeholders of [Mask].
+var masks = strings.NewReplacer(
+	maskNumber, "\n", maskHex, "\n", maskUUID, "\n", maskIP, "\n", maskTime, "\n", maskText, "\n", maskPath, "\n", maskURL, "\n", maskID, "\n",
+)
+
+// LongestLiteral returns the longest part of a text between placeholders of [Mask], and whether it has any: what a search for a masked
+// message can find.
+func LongestLiteral(text string) (literal string, masked bool) {
+	parts := strings.Split(masks.Replace(text), "\n")
+	for _, part := range parts {
+		if part = strings.TrimSpace(part); len(part) > len(literal) {
+			literal = part
+		}
+	}
+	return literal, len(parts) > 1
 }

@@ -1,0 +1,53 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/agent"
+)
+
+func TestWhatIsRefusedIsSaidAndTheRestIsDone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("delete the stone|find|stone", "weigh the stone|look|stone"), args(`{"text":"delete"}`), review("done"), answer("refused; 12 kg")).withFind()
+	report := r.run("Delete the stone. How heavy is it?")
+	require.Equal(t, agent.StatusDone, report.Status)
+	require.Equal(t, "refused done", states(report))
+	require.Equal(t, []string{"find delete at stone", "look stone"}, r.ran(), "the step after it was not planned on its result")
+	require.Equal(t, []string{askPlan, askArgs, askReview, askAnswer}, r.model.kinds(), "nobody is asked for another way")
+	asked := r.model.questions()
+	require.Contains(t, asked[len(asked)-1].instruction(), "This was refused, and nothing was changed; say so in the answer: delete the stone\n")
+	require.NotContains(t, asked[len(asked)-1].instruction(), "not complete")
+}
+
+func TestARefusalThatAnotherCallMayAvoidIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("weigh the stone|find|stone"), args(`{"text":"locked"}`), choose("look"), args(`{"at":"stone"}`), choose("none"), review("done"), answer("12 kg")).withFind()
+	require.Equal(t, "done", states(r.run("How heavy is the stone?")))
+
+	r = newRig(t, nil, plan("open the stone|find|stone"), args(`{"text":"locked"}`), choose("none"), review("done"), answer("no")).withFind()
+	report := r.run("Open the stone.")
+	require.Equal(t, "refused", states(report))
+	require.Equal(t, agent.StatusDone, report.Status)
+
+	r = newRig(t, nil, plan("open the stone|find|stone"), args(`{"text":"locked"}`), choose("find"), args(`{"at":"stone","text":"locked"}`),
+		choose("find"), args(`{"at":"stone","text":"locked"}`), review("done"), answer("no")).withFind()
+	require.Equal(t, "refused", states(r.run("Open the stone.")))
+	require.Len(t, r.ran(), 1)
+}
+
+func TestARefusedStepIsNotPlannedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("delete the stone|find|stone", "see the cat|look|cat"), args(`{"text":"delete"}`), choose("none"), review("continue", "the cat"),
+		plan("delete the stone|find|stone"), answer("refused; no cat")).withFind()
+	report := r.run("Delete the stone and see the cat.")
+	require.Equal(t, "refused failed", states(report))
+	require.Equal(t, agent.StatusFailed, report.Status, "the cat is missing")
+}
+
+func TestAnswerThatIsAReviewIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("greet|none"), answer(`{"decision":"failed","missing":["x"],"reason":"y"}`), answer("hello"))
+	require.Equal(t, "hello", r.run("Hello").Answer)
+}
