@@ -1,6 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/internal/excerpt"
@@ -56,4 +60,38 @@ func (w *work) source(c *Call) string {
 		}
 	}
 	return c.name()
+}
+
+// sums adds up what calls of one tool counted in several places, because a small model adds numbers wrongly: by convention a result
+// says in "total" how many of what was asked for there are. Each tool has a line such as "count_lines, total: 15 + 9 = 24".
+func (w *work) sums() []string {
+	totals := map[string][]int64{}
+	var names []string
+	seen := map[string]bool{}
+	for _, c := range w.calls() {
+		var result struct {
+			Total *int64 `json:"total"`
+		}
+		if c.Skipped || c.Error != nil || seen[c.key()] || json.Unmarshal(c.Result, &result) != nil || result.Total == nil {
+			continue
+		}
+		seen[c.key()] = true
+		if !slices.Contains(names, c.Tool) {
+			names = append(names, c.Tool)
+		}
+		totals[c.Tool] = append(totals[c.Tool], *result.Total)
+	}
+	var out []string
+	for _, name := range names {
+		if len(totals[name]) < 2 {
+			continue
+		}
+		sum, parts := int64(0), make([]string, len(totals[name]))
+		for i, n := range totals[name] {
+			sum += n
+			parts[i] = strconv.FormatInt(n, 10)
+		}
+		out = append(out, fmt.Sprintf("%s, total: %s = %d", oneLine(name), strings.Join(parts, " + "), sum))
+	}
+	return out
 }

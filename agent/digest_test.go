@@ -62,3 +62,19 @@ func TestAnswerRepeatsNoLineOfSmallOrForeignResults(t *testing.T) {
 		require.NotContains(t, instruction, "voltage is", "two large results are near, and no third")
 	}
 }
+
+func TestAnswerHasTheSumOfWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("count the stones|tally|north", "count the stones|tally|south", "weigh|look|stone"),
+		review("done"), answer("19"))
+	r.withTally(map[string]int{"north": 12, "south": 7})
+	r.run("How many stones are there?")
+	asked := r.model.questions()
+	require.Contains(t, asked[len(asked)-1].instruction(), "\nAdded up: tally, total: 12 + 7 = 19\n")
+
+	r = newRig(t, nil, plan("count the stones|tally|north"), review("done"), answer("12"))
+	r.withTally(map[string]int{"north": 12})
+	r.run("How many stones are there?")
+	asked = r.model.questions()
+	require.NotContains(t, asked[len(asked)-1].instruction(), "Added up")
+}

@@ -19,6 +19,19 @@ type findArgs struct {
 	Whole bool   `json:"whole,omitempty" jsonschema:"only whole words"`
 }
 
+// withTally adds a tool that counts.
+func (r *rig) withTally(counts map[string]int) {
+	tally, err := tools.Func(tools.Spec{
+		Name: "tally", Description: "Counts.", ReadOnly: true, Takes: []tools.Subject{tools.SubjectText}, Path: "at",
+	}, func(_ context.Context, a struct {
+		At string `json:"at" jsonschema:"where to count" arg:"minlen=1,maxlen=60"`
+	}) (tools.Result, error) {
+		return tools.Result{Data: map[string]any{"total": counts[a.At]}, Text: fmt.Sprint(counts[a.At])}, nil
+	})
+	require.NoError(r.t, err)
+	r.withTool(tally)
+}
+
 // withFind adds a tool that needs more than its file.
 func (r *rig) withFind() *rig {
 	find, err := tools.Func(tools.Spec{
@@ -39,19 +52,24 @@ func (r *rig) withFind() *rig {
 		return tools.Result{Data: map[string]any{"line": r.texts[a.At]}, Text: r.texts[a.At]}, nil
 	})
 	require.NoError(r.t, err)
-	all := []tools.Tool{find}
+	r.withTool(find)
+	return r
+}
+
+// withTool offers one more tool.
+func (r *rig) withTool(added tools.Tool) {
+	all := []tools.Tool{added}
 	registry := r.tools(r.t)
 	for _, name := range registry.Names() {
 		tool, _ := registry.Lookup(name)
 		all = append(all, tool)
 	}
-	registry, err = tools.NewRegistry(all...)
+	registry, err := tools.NewRegistry(all...)
 	require.NoError(r.t, err)
 	r.runner, err = agent.New(agent.Config{
 		Model: r.model, Tools: registry, Clock: steadyClock(), NewID: func() string { return "3f2a" }, Workspace: "/ws",
 	})
 	require.NoError(r.t, err)
-	return r
 }
 
 func TestToolThatAnErrorNamesIsTaken(t *testing.T) {

@@ -28,6 +28,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 			data.Refused = append(data.Refused, oneLine(s.Do))
 		}
 	}
+	data.Sums = w.sums()
 	if data.Near = w.digest(); len(data.Near) > 0 {
 		data.Fence = fence(compactJSON(data.Near))
 	}

@@ -60,6 +60,8 @@ type ShellResult struct {
 	StderrBytes int64  `json:"stderr_bytes"`
 	Truncated   bool   `json:"truncated"` // not all of stdout and stderr was kept
 	TimedOut    bool   `json:"timed_out"`
+	// Unfiltered begins what the pipeline gives without its last grep, when that let nothing through.
+	Unfiltered string `json:"unfiltered,omitempty"`
 
 	stdoutLeft, stderrLeft int64
 	stdoutType             string // a media type when stdout is no text
@@ -124,6 +126,12 @@ func (s *shell) execute(ctx context.Context, plan *shellPlan, command string) (R
 	defer cancel()
 	result, err := s.run(runCtx, plan)
 	result.Command = command
+	if programs := plan.onlyPipeline(); err == nil && result.nothingMatched(plan) && len(programs) > 1 && onlyReads(plan) {
+		before, beforeErr := s.run(runCtx, &shellPlan{pipeline: programs[:len(programs)-1]})
+		if beforeErr == nil && before.ExitCode == 0 && before.stdoutType == "" {
+			result.Unfiltered = clip(withoutLineEnd(before.Stdout), unfilteredRunes)
+		}
+	}
 	out := Result{Data: result, Text: shellText(result, plan)}
 	switch {
 	case ctx.Err() != nil:
@@ -134,6 +142,22 @@ func (s *shell) execute(ctx context.Context, plan *shellPlan, command string) (R
 		return out, toolError("running the command", err)
 	}
 	return out, nil
+}
+
+// unfilteredRunes is how much is shown of the input of a grep that matched nothing.
+const unfilteredRunes = 600
+
+// nothingMatched reports whether the last program was a grep that found nothing.
+func (r *ShellResult) nothingMatched(plan *shellPlan) bool {
+	return r.ExitCode == 1 && r.StdoutBytes == 0 && r.StderrBytes == 0 && plan.last() == "grep"
+}
+
+// onlyReads reports whether a plan can run twice without harm.
+func onlyReads(plan *shellPlan) bool {
+	return !slices.ContainsFunc(plan.commands(), func(c shellCommand) bool {
+		_, known := programRules[c.argv[0]]
+		return !known
+	})
 }
 
 func (s *shell) timedOut(result ShellResult) *Error {
@@ -157,8 +181,11 @@ func shellText(r ShellResult, plan *shellPlan) string {
 	}
 	if r.StdoutBytes == 0 && r.StderrBytes == 0 {
 		b.WriteString(", no output")
-		if r.ExitCode == 1 && plan.last() == "grep" {
+		if r.nothingMatched(plan) {
 			b.WriteString(": nothing matched")
+		}
+		if r.Unfiltered != "" {
+			b.WriteString("\nWithout the last grep the output is:\n" + r.Unfiltered)
 		}
 		return b.String()
 	}

@@ -56,6 +56,14 @@ func (p *shellPlan) last() string {
 	return ""
 }
 
+// onlyPipeline returns the programs of a plan that is one pipeline, or nil.
+func (p *shellPlan) onlyPipeline() []shellCommand {
+	for p.left == nil && len(p.sequence) == 1 {
+		p = p.sequence[0]
+	}
+	return p.pipeline
+}
+
 // commands returns all programs of the plan in order.
 func (p *shellPlan) commands() []shellCommand {
 	if p == nil {

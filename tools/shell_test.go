@@ -443,3 +443,21 @@ func TestProgramsInTheWorkspaceAreNotFound(t *testing.T) {
 	_, err = run(t, none, "ls")
 	require.ErrorContains(t, err, `"ls" is allowed but not installed`)
 }
+
+func TestGrepThatMatchesNothingShowsItsInput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.txt": "pear\nplum\n"})
+	r := builtins(t, dir)
+	run := func(command string) (ShellResult, string) {
+		result := mustCall(t, r, "execute_shell_command", map[string]any{"command": command})
+		return result.Data.(ShellResult), result.Text
+	}
+	result, text := run("cat a.txt | sort | grep fig")
+	require.Equal(t, "pear\nplum", result.Unfiltered)
+	require.Contains(t, text, "nothing matched\nWithout the last grep the output is:\npear\nplum")
+	for _, command := range []string{"grep fig a.txt", "cat a.txt | grep plum", "cat a.txt | grep fig | grep pear", "pwd; cat a.txt | grep fig"} {
+		result, _ := run(command)
+		require.Empty(t, result.Unfiltered, command)
+	}
+}
