@@ -82,6 +82,10 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		if round == w.limits.MaxToolRounds {
 			break
 		}
+		if fixable(call) && !again {
+			again = true // the error says what is wrong with the arguments
+			continue
+		}
 		if instead := w.instead(call); instead != "" {
 			tool, again = instead, false
 			continue
@@ -127,6 +131,11 @@ func (w *work) instead(c Call) string {
 		return ""
 	}
 	return c.Error.Instead
+}
+
+// fixable reports whether a call failed by its arguments, so that the same tool is asked with others.
+func fixable(c Call) bool {
+	return c.Error != nil && !c.Skipped && c.Error.Kind == string(tools.KindInvalidArguments)
 }
 
 // wrongTool reports whether a call failed because the step named the wrong tool, so that another tool's success does the step.

@@ -137,7 +137,7 @@ func TestMalformedArgumentsBesideAFileGoBackToTheModel(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "null", "[]", `{}`, `{"text":"kg"}{"x":1}`, `{"text":"k`, `{"text":7}`, `{"text":"kg","how":1}`} {
 		r := newRig(t, nil, plan("find the weight|find|stone"), args(text),
-			choose("find"), args(`{"at":"stone","text":"kg"}`), review("done"), answer("12 kg")).withFind()
+			args(`{"at":"stone","text":"kg"}`), review("done"), answer("12 kg")).withFind()
 		report := r.run("How heavy is the stone?")
 		require.Equal(t, agent.StatusDone, report.Status, text)
 		require.Equal(t, []string{"find kg at stone"}, r.ran(), text)
@@ -158,7 +158,7 @@ func TestStepThatRepeatsACallIsToldWithoutAQuestion(t *testing.T) {
 func TestFileThatTheToolRefusesGoesBackToTheModel(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 61) // longer than the tool takes
-	r := newRig(t, nil, plan("see|look|"+long), choose("look"), args(`{"at":"stone"}`), review("done"), answer("12 kg"))
+	r := newRig(t, nil, plan("see|look|"+long), args(`{"at":"stone"}`), review("done"), answer("12 kg"))
 	report := r.run("How heavy is the stone?")
 	require.Equal(t, []string{"look stone"}, r.ran())
 	require.Equal(t, []string{"invalid_arguments", ""}, errorKinds(report))

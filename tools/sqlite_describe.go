@@ -32,6 +32,8 @@ type DatabaseInfo struct {
 	DBPath  string      `json:"db_path"`
 	Tables  []TableInfo `json:"tables"`
 	Omitted int         `json:"omitted,omitempty"` // further tables
+	// Joins are columns that belong together by their names, such as "sales.product_id = products.id".
+	Joins []string `json:"joins,omitempty"`
 }
 
 // TableInfo describes a table or view.
@@ -100,6 +102,7 @@ func (d *database) describe(ctx context.Context, table string) (DatabaseInfo, er
 			}
 			info.Tables = append(info.Tables, t)
 		}
+		info.Joins = joins(relations)
 		return info, nil
 	}
 	for _, r := range relations {
@@ -275,6 +278,9 @@ func describeText(info DatabaseInfo, detailed bool) string {
 			b.WriteByte('\n')
 		}
 		writeTable(&b, t, detailed)
+	}
+	if len(info.Joins) > 0 {
+		b.WriteString("\njoins: " + listNames(info.Joins, maxJoins))
 	}
 	if info.Omitted > 0 {
 		fmt.Fprintf(&b, "\n[%s more; name one to see it]", plural(info.Omitted, "table"))

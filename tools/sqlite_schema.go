@@ -207,10 +207,15 @@ func (d *database) explainNames(ctx context.Context, out *Error, problem *readdb
 			}
 		}
 	}
-	if near := nearest(bare, names, 3); len(near) > 0 && !strings.HasPrefix(problem.Message, "ambiguous") {
+	tables := elsewhere(relations, bare)
+	switch near := nearest(bare, names, 3); {
+	case strings.HasPrefix(problem.Message, "ambiguous"):
+	case strings.HasPrefix(problem.Message, "no such column") && len(tables) > 0:
+		out.Fix = fmt.Sprintf("%s is a column of %s, which must be in the query; ", bare, listNames(tables, 3))
+	case len(near) > 0:
 		out.Fix = "did you mean " + quoteList(near, " or ") + "? "
 	}
-	out.Fix += "the tables are " + describeRelations(relations, bare, 6)
+	out.Fix += "the tables are " + describeRelations(relations, bare, 6) + joinText("; they join by ", relations)
 }
 
 // describeRelations lists tables with their columns, those whose name is like near first.

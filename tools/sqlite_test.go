@@ -129,6 +129,7 @@ func TestQueryMistakesNameWhatThereIs(t *testing.T) {
 		"SELECT * FROM order_":                 {"no such table: order_", `did you mean "orders"`, "customers(id, name)"},
 		"SELEC * FROM orders":                  {`near "SELEC": syntax error`, "at `SELEC * FROM orders`", "the tables are"},
 		"SELECT id FROM orders, customers":     {"ambiguous column name: id", "customers(id, name)"},
+		"SELECT sum(total) FROM customers":     {"no such column: total", "total is a column of orders, paid, which must be in the query", "they join by orders.customer_id = customers.id"},
 		"SELECT nosuch(1)":                     {"no such function: nosuch"},
 		"SELECT * FROM orders WHERE (id = 1":   {"incomplete input"},
 		"SELECT count(*) FROM orders WHERE 1=": {"incomplete input"},
@@ -213,6 +214,7 @@ func TestDescribe(t *testing.T) {
 		"table orders, 2 rows: id INTEGER primary key, status TEXT (values: 'new', 'paid'), total REAL, created DATETIME, customer_id INTEGER, data BLOB",
 		"view paid, 1 row: id INTEGER, total REAL",
 		"table t, 200 rows: a INTEGER, x INTEGER",
+		"joins: orders.customer_id = customers.id",
 	}, "\n"), mustCall(t, r, "describe_sqlite_table", map[string]any{"db_path": "shop.db"}).Text)
 
 	one := mustCall(t, r, "describe_sqlite_table", map[string]any{"db_path": "shop.db", "table_name": "ORDERS"})
