@@ -256,7 +256,7 @@ func TestCaseOldGit(t *testing.T) {
 			if strings.Contains(name, "spoof") {
 				gitIn(t, dir, "config", "core.fsmonitor", "false\ncommand\tfalse")
 			}
-			require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), fmt.Appendf(nil, "#!/bin/sh\n%s\n", script), 0o755))
+			writeExecutable(t, filepath.Join(bin, "git"), fmt.Sprintf("#!/bin/sh\n%s\n", script))
 			r := shellRegistry(t, ShellOptions{Workspace: dir, SearchPath: []string{bin, "/usr/bin", "/bin"}})
 			_, err := run(t, r, "git status")
 			require.ErrorContains(t, err, "the installed git is too old to be run safely")
@@ -317,4 +317,13 @@ func TestCaseBinaryOutputIsNotShown(t *testing.T) {
 			require.Less(t, len(result.Text), 200)
 		})
 	}
+}
+
+// writeExecutable writes a program that can be run at once. While it is open no other test may start a process: that would have the
+// file open for writing between its fork and its exec, and the system then refuses to run it ("text file busy").
+func writeExecutable(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
 }
