@@ -57,6 +57,9 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Version is llama.cpp's own version text.
 func Version() string { return C.GoString(C.la_version()) }
 
+// System lists the features of the processor that this build uses; what is computed depends on them in the last bits.
+func System() string { return take(C.la_system()) }
+
 // Devices lists the devices of the linked back ends. Call Init before.
 func Devices() []Device {
 	var out []Device
