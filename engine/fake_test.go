@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -186,6 +187,9 @@ type fakeMemory struct {
 	decoded            int // tokens, without those that an abort threw away
 	decodes            int
 	threads            int
+	saved, restored    int // calls and tokens
+	saveErr            error
+	restoreErr         error
 	faults             []string
 	trusting           bool // for benchmarks: nothing is checked, and samplers see no history
 
@@ -307,6 +311,42 @@ func (m *fakeMemory) SeqCopy(src, dst, p0, p1 int) bool {
 	return true
 }
 
+// SaveRange writes the tokens themselves.
+func (m *fakeMemory) SaveRange(seq, p0, p1 int) ([]byte, error) {
+	if p0 < 0 || p0 >= p1 || p1 > len(m.seqs[seq]) {
+		m.fault("saving %d to %d of sequence %d", p0, p1, seq)
+		return nil, errFake
+	}
+	m.saved++
+	if m.saveErr != nil {
+		return nil, m.saveErr
+	}
+	var out []byte
+	for _, t := range m.tokens(seq)[p0:p1] {
+		out = binary.LittleEndian.AppendUint32(out, uint32(t))
+	}
+	return out, nil
+}
+
+func (m *fakeMemory) RestoreRange(seq, p0, p1 int, state []byte) error {
+	if p0 != len(m.seqs[seq]) || len(state) != 4*(p1-p0) {
+		m.fault("restoring %d to %d of sequence %d, which is at %d", p0, p1, seq, len(m.seqs[seq]))
+		return errFake
+	}
+	if m.restoreErr != nil {
+		return m.restoreErr
+	}
+	if m.cells()+p1-p0 > m.size {
+		return llama.ErrNoRoom
+	}
+	for i := range p1 - p0 {
+		t := llama.Token(binary.LittleEndian.Uint32(state[4*i:]))
+		m.seqs[seq] = append(m.seqs[seq], &t)
+	}
+	m.restored += p1 - p0
+	return nil
+}
+
 func (m *fakeMemory) SeqPosMax(seq int) int { return len(m.seqs[seq]) - 1 }
 func (m *fakeMemory) Abort()                { m.aborted.Store(true) }
 func (m *fakeMemory) ResetAbort()           { m.aborted.Store(false) }
@@ -330,6 +370,7 @@ type rig struct {
 	*Engine
 	model *fakeModel
 	mem   *fakeMemory
+	kept  *shelf
 	freed atomic.Int32
 }
 
@@ -349,7 +390,7 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	r.mem.threads = c.Threads
 	require.NoError(t, c.validate())
 	var err error
-	r.Engine, err = newEngine(c, r.model, r.mem, func() { r.freed.Add(1) })
+	r.Engine, err = newEngine(c, r.model, r.mem, func() { r.freed.Add(1) }, r.kept)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, r.Close())

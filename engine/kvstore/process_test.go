@@ -21,7 +21,7 @@ const (
 const processLimit = 40_000
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(envRole) { //nolint:forbidigo // how the test binary talks to itself
+	switch os.Getenv(envRole) {
 	case "user":
 		os.Exit(useStore())
 	case "writer":
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // useStore puts and gets chunks that other processes put and evict at the same time.
 func useStore() int {
-	s, err := Open(os.Getenv(envDir), processLimit, time.Now) //nolint:forbidigo // how the test binary talks to itself
+	s, err := Open(os.Getenv(envDir), processLimit, time.Now)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -61,7 +61,7 @@ func useStore() int {
 
 // writeForever tells when it is in the middle of writing a chunk, and stays there.
 func writeForever() {
-	s, err := Open(os.Getenv(envDir), processLimit, time.Now) //nolint:forbidigo // how the test binary talks to itself
+	s, err := Open(os.Getenv(envDir), processLimit, time.Now)
 	if err != nil {
 		os.Exit(1)
 	}
@@ -94,7 +94,7 @@ func self(t *testing.T, role, dir string) *exec.Cmd {
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-	cmd.Env = append(os.Environ(), envRole+"="+role, envDir+"="+dir) //nolint:forbidigo // the child needs what the test has
+	cmd.Env = append(os.Environ(), envRole+"="+role, envDir+"="+dir)
 	return cmd
 }
 
