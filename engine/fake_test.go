@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
@@ -390,6 +394,9 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	r.mem.threads = c.Threads
 	require.NoError(t, c.validate())
 	var err error
+	if c.KVStorePath != "" && r.kept == nil {
+		r.kept = openShelf(c, knownFile(t, c.KVStorePath), []string{"fake"})
+	}
 	r.Engine, err = newEngine(c, r.model, r.mem, func() { r.freed.Add(1) }, r.kept)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -400,6 +407,38 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	})
 	return r
 }
+
+// knownFile is a stamped file that a store has read before, so that a shelf on it works from its first call on.
+func knownFile(t testing.TB, dir string) []kvstore.Stamp {
+	t.Helper()
+	stamp, err := kvstore.StampOf("fake_test.go")
+	require.NoError(t, err)
+	if store, err := kvstore.Open(dir, 1<<20, time.Now); err == nil {
+		_, err = store.Sum(t.Context(), stamp)
+		require.NoError(t, err)
+	}
+	return []kvstore.Stamp{stamp}
+}
+
+// logged is a logger whose lines can be read.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // ask sends one user message, with others before it, and returns the reply's text and usage.
 func (r *rig) ask(ctx context.Context, text string, options ...llms.CallOption) (string, Usage, error) {
