@@ -13,8 +13,8 @@ import (
 func isFakeControl(t llama.Token) bool { return t >= fakeEnd }
 func isFakeEnd(t llama.Token) bool     { return t == fakeEnd }
 
-// prompt makes tokens: letters for text, | for the token that ends a message.
-func prompt(text string) []llama.Token {
+// letters makes tokens: letters for text, | for the token that ends a message.
+func letters(text string) []llama.Token {
 	out := make([]llama.Token, 0, len(text))
 	for _, b := range []byte(text) {
 		if b == '|' {
@@ -45,7 +45,7 @@ func TestCuts(t *testing.T) {
 		{"a cut needs a token after it", a(256), nil, 0},
 		{"no end", a(300), []int{256}, 1},
 	} {
-		p := prompt(c.text)
+		p := letters(c.text)
 		got := cuts(p, isFakeControl)
 		require.Equal(t, c.cuts, got, c.name)
 		require.Equal(t, c.worth, worthKeeping(p, got, isFakeEnd), c.name)
@@ -57,7 +57,7 @@ func TestCutsOfCommonStarts(t *testing.T) {
 	text := rapid.StringMatching(`([ab]{0,80}\|){0,8}[ab]{0,300}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		start := text.Draw(rt, "start")
-		p, q := prompt(start+text.Draw(rt, "one")), prompt(start+text.Draw(rt, "other"))
+		p, q := letters(start+text.Draw(rt, "one")), letters(start+text.Draw(rt, "other"))
 		cp, cq := cuts(p, isFakeControl), cuts(q, isFakeControl)
 		n := commonPrefix(p, q)
 		below := func(cuts []int) []int { return cuts[:len(cuts)-countFrom(cuts, n)] }

@@ -235,7 +235,7 @@ func TestModelThatIsNotKnownYet(t *testing.T) {
 	unknown := &shelf{store: store, log: c.Logger}
 	unknown.sum(ctx, stampFiles([]string{path}), nil)
 	require.Nil(t, unknown.root.Load())
-	require.Nil(t, unknown.chain(prompt("abc"), []int{1}))
+	require.Nil(t, unknown.chain(letters("abc"), []int{1}))
 	unknown.sum(t.Context(), stampFiles([]string{path}), []string{"x"})
 	require.NotNil(t, unknown.root.Load())
 	s.close()
