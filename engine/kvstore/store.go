@@ -50,7 +50,7 @@ func Open(dir string, limit int64, now func() time.Time) (*Store, error) {
 		return nil, fmt.Errorf("opening the KV store %q: %w", dir, err)
 	}
 	s := &Store{dir: dir, limit: limit, now: now, create: func(dir, pattern string) (file, error) { return os.CreateTemp(dir, pattern) }}
-	if _, err := s.list(); err != nil {
+	if _, err := list(dir); err != nil {
 		return nil, fmt.Errorf("opening the KV store %q: %w", dir, err)
 	}
 	return s, nil
@@ -156,8 +156,11 @@ func (s *Store) Touch(keys ...Key) {
 }
 
 // Bytes is the size of the files of the store.
-func (s *Store) Bytes() (int64, error) {
-	entries, err := s.list()
+func (s *Store) Bytes() (int64, error) { return FolderBytes(s.dir) }
+
+// FolderBytes is the size of the files of a store in a folder, which need not be open. Other files do not count.
+func FolderBytes(dir string) (int64, error) {
+	entries, err := list(dir)
 	return total(entries), err
 }
 
@@ -169,8 +172,8 @@ type entry struct {
 }
 
 // list returns the files of the store, those that were not used for the longest time first. Other files are not looked at.
-func (s *Store) list() ([]entry, error) {
-	names, err := os.ReadDir(s.dir)
+func list(dir string) ([]entry, error) {
+	names, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +215,7 @@ func total(entries []entry) int64 {
 
 // makeRoom removes files until size more bytes fit.
 func (s *Store) makeRoom(size int64) error {
-	entries, err := s.list()
+	entries, err := list(s.dir)
 	if err != nil {
 		return err
 	}

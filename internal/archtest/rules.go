@@ -45,7 +45,7 @@ var rules = []rule{
 	}, "the agent runs with any saver, any llms.Model and any settings, which app chooses"},
 
 	{"app", []string{
-		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
+		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/kvstore", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
 		"internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
