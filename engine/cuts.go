@@ -13,14 +13,19 @@ const minCut = 32
 // token that ends a message, where prompts of one conversation part, and after every prefillChunk tokens in between.
 //
 // How a prompt is cut changes its logits in the last bits, so the cuts are the same whether there is a store or not. They
-// depend on nothing but the tokens up to the cut and the one after it, so prompts with a common start have common cuts.
+// depend on nothing but the tokens up to the cut and the one after it, so prompts with a common start have common cuts;
+// only the end of the last message is not cut off, since it belongs to no other prompt and would be a batch of a few tokens.
 // The last token is after every cut: its logits are needed.
-func cuts(prompt []llama.Token, isControl func(llama.Token) bool) []int {
+func cuts(prompt []llama.Token, isControl, isEnd func(llama.Token) bool) []int {
+	lastEnd := len(prompt) - 1
+	for lastEnd >= 0 && !isEnd(prompt[lastEnd]) {
+		lastEnd--
+	}
 	var out []int
 	last, before := 0, true
 	for i, t := range prompt {
 		control := isControl(t)
-		if i-last == prefillChunk || i-last >= minCut && control && !before {
+		if i-last == prefillChunk || i-last >= minCut && control && !before && i != lastEnd {
 			out = append(out, i)
 			last = i
 		}

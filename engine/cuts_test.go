@@ -35,18 +35,18 @@ func TestCuts(t *testing.T) {
 		worth      int
 	}{
 		{"short", a(20) + "|" + a(5), nil, 0},
-		{"one message", a(40) + "|" + a(5), []int{40}, 0},
-		{"two messages", a(40) + "|" + a(60) + "|" + a(5), []int{40, 101}, 1},
-		{"a short message between", a(40) + "|" + a(3) + "|" + a(60) + "|" + a(5), []int{40, 105}, 1},
+		{"one message", a(40) + "|" + a(5), nil, 0},
+		{"two messages", a(40) + "|" + a(60) + "|" + a(5), []int{40}, 1},
+		{"a short message between", a(40) + "|" + a(3) + "|" + a(60) + "|" + a(5), []int{40}, 1},
 		{"control tokens in a row", a(40) + "|||" + a(60), []int{40}, 1},
 		{"a long message", a(600), []int{256, 512}, 2},
-		{"a long last message", a(40) + "|" + a(600) + "|" + a(3), []int{40, 296, 552, 641}, 3},
-		{"nothing after the last cut", a(40) + "|" + a(60) + "|", []int{40, 101}, 1},
+		{"a long last message", a(40) + "|" + a(600) + "|" + a(3), []int{40, 296, 552}, 3},
+		{"nothing after the last cut", a(40) + "|" + a(60) + "|", []int{40}, 1},
 		{"a cut needs a token after it", a(256), nil, 0},
 		{"no end", a(300), []int{256}, 1},
 	} {
 		p := letters(c.text)
-		got := cuts(p, isFakeControl)
+		got := cuts(p, isFakeControl, isFakeEnd)
 		require.Equal(t, c.cuts, got, c.name)
 		require.Equal(t, c.worth, worthKeeping(p, got, isFakeEnd), c.name)
 	}
@@ -58,8 +58,8 @@ func TestCutsOfCommonStarts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		start := text.Draw(rt, "start")
 		p, q := letters(start+text.Draw(rt, "one")), letters(start+text.Draw(rt, "other"))
-		cp, cq := cuts(p, isFakeControl), cuts(q, isFakeControl)
-		n := commonPrefix(p, q)
+		cp, cq := cuts(p, isFakeControl, isFakeEnd), cuts(q, isFakeControl, isFakeEnd)
+		n := min(commonPrefix(p, q), lastFakeEnd(p), lastFakeEnd(q))
 		below := func(cuts []int) []int { return cuts[:len(cuts)-countFrom(cuts, n)] }
 		require.Equal(rt, append([]int{}, below(cp)...), append([]int{}, below(cq)...))
 		last := 0
@@ -71,6 +71,16 @@ func TestCutsOfCommonStarts(t *testing.T) {
 		require.LessOrEqual(rt, len(p)-last-1, prefillChunk)
 		require.Less(rt, last, max(len(p), 1))
 	})
+}
+
+// lastFakeEnd is where the last message ends, or the length of a prompt without one.
+func lastFakeEnd(p []llama.Token) int {
+	for i := len(p) - 1; i >= 0; i-- {
+		if isFakeEnd(p[i]) {
+			return i
+		}
+	}
+	return len(p)
 }
 
 // countFrom counts the cuts at n and after it.

@@ -120,7 +120,7 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	if len(c.tokens)+1 > size {
 		return nil, &ContextError{PromptTokens: len(c.tokens), ContextSize: size}
 	}
-	c.cuts = cuts(c.tokens, e.model.IsControl)
+	c.cuts = cuts(c.tokens, e.model.IsControl, e.model.IsEOG)
 	c.worth = worthKeeping(c.tokens, c.cuts, e.model.IsEOG)
 	c.opts.MaxTokens = min(c.opts.MaxTokens, size-len(c.tokens))
 	c.opts.StopWords = append(append([]string(nil), opts.StopWords...), c.prompt.Stops...)

@@ -327,7 +327,7 @@ func (s *scheduler) fill() {
 		if r.restoring || r.done == len(r.prompt) || room == 0 {
 			continue
 		}
-		n := min(nextCut(r, r.done)-r.done, prefillChunk, (room+prefills-1)/prefills)
+		n := min(s.prefillEnd(r)-r.done, prefillChunk, (room+prefills-1)/prefills)
 		prefills--
 		for i := r.done; i < r.done+n; i++ {
 			last := i == len(r.prompt)-1

@@ -148,8 +148,8 @@ func (s *shelf) get(key kvstore.Key, tokens []llama.Token) (state []byte, exact 
 	if state, err = s.store.Get(key, int32s(tokens)); err == nil {
 		return state, true, nil
 	}
-	if err != kvstore.ErrMissing { //nolint:errorlint // bare when there is no file, wrapped when it was of no use
-		s.log.Debug("a file of the KV store is of no use", "error", err)
+	if errors.Is(err, kvstore.ErrDamaged) {
+		s.log.Debug("a file of the KV store was removed", "error", err)
 	}
 	state, err = s.store.Get(key.Variant(loose), int32s(tokens))
 	return state, false, err

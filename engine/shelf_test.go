@@ -288,7 +288,7 @@ func TestExactAndLooseChunks(t *testing.T) {
 	probe := newRig(t, 4096, withStore(dir, &log))
 	_, toks, err := probe.render(llama.ChatRequest{Messages: []llama.ChatMessage{{Role: "system", Content: trunk}, {Role: "user", Content: "one"}}})
 	require.NoError(t, err)
-	at := cuts(toks, isFakeControl)
+	at := cuts(toks, isFakeControl, isFakeEnd)
 	keys := probe.kept.chain(toks, at)
 	exact := func() (n int) {
 		for _, k := range keys[:3] {

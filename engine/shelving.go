@@ -97,19 +97,34 @@ func (s *scheduler) restoreChunk(r *request) bool {
 	return false
 }
 
-// noteExact notes that a batch has computed a prompt up to end just as a process with nothing else to do would have: from
-// cut to cut, alone in its batch, and with no other cells in the memory, whose places change sums in the last bits.
-func (s *scheduler) noteExact(r *request, end int) {
-	seq := &s.cache.seqs[r.seq]
-	if len(s.in) != 1 || seq.exact != r.done || len(r.cuts) == 0 || end > r.cuts[len(r.cuts)-1] {
-		return
+// undisturbed reports whether a prompt was computed so far just as a process with nothing else to do would have: from cut
+// to cut, alone in its batches, and with no other cells in the memory, whose places change sums in the last bits.
+func (s *scheduler) undisturbed(r *request) bool {
+	if s.cache.seqs[r.seq].exact != r.done {
+		return false
 	}
 	for i := range s.cache.seqs {
 		if i != r.seq && len(s.cache.seqs[i].tokens) > 0 {
-			return
+			return false
 		}
 	}
-	seq.exact = end
+	return true
+}
+
+// prefillEnd is how far the next batch may go in a prompt. Cuts cost some speed, so they are kept only where they make the
+// same bits as elsewhere.
+func (s *scheduler) prefillEnd(r *request) int {
+	if s.undisturbed(r) {
+		return nextCut(r, r.done)
+	}
+	return len(r.prompt)
+}
+
+// noteExact notes a batch that has computed a prompt up to end.
+func (s *scheduler) noteExact(r *request, end int) {
+	if len(s.in) == 1 && len(r.cuts) > 0 && end <= r.cuts[len(r.cuts)-1] && s.undisturbed(r) {
+		s.cache.seqs[r.seq].exact = end
+	}
 }
 
 // plan remembers a finished request's prompt for being saved when there is nothing else to do.

@@ -30,11 +30,11 @@ const (
 	maxPayload = 1 << 30 // bytes of a state
 )
 
-// errDamaged is inside of every error about the content of a file.
-var errDamaged = errors.New("kvstore: not a usable chunk")
+// ErrDamaged says that a file is not the chunk that its name promises; it is gone now.
+var ErrDamaged = errors.New("kvstore: not a usable chunk")
 
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{errDamaged}, args...)...)
+	return fmt.Errorf("%w: "+format, append([]any{ErrDamaged}, args...)...)
 }
 
 // fileSize is the size of the file of a chunk.

@@ -68,14 +68,14 @@ func (s *Store) Has(key Key) bool {
 }
 
 // Get returns the state of a chunk. The caller owns it. tokens are those that the chunk must have. The error is
-// ErrMissing; a file that is damaged, or is no chunk at all, is removed.
+// ErrMissing; a file that is damaged, or is no chunk at all, is removed, and the error is ErrDamaged too.
 func (s *Store) Get(key Key, tokens []int32) ([]byte, error) {
 	path := s.path(key)
 	state, err := s.read(path, key, tokens)
 	switch {
 	case err == nil:
 		return state, nil
-	case errors.Is(err, errDamaged):
+	case errors.Is(err, ErrDamaged):
 		// Another process may have put a good one in its place just now; losing that costs one computation.
 		err = errors.Join(err, os.Remove(path))
 	case errors.Is(err, fs.ErrNotExist):

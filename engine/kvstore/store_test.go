@@ -128,6 +128,7 @@ func TestDamagedFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(s.path(key), damage(slices.Clone(whole.Bytes())), 0o600))
 		_, err := s.Get(key, tokens)
 		require.ErrorIs(t, err, ErrMissing, name)
+		require.ErrorIs(t, err, ErrDamaged, name)
 		require.NoFileExists(t, s.path(key), name)
 	}
 	require.NoError(t, os.Mkdir(s.path(key), 0o700))
