@@ -101,7 +101,7 @@ var (
 
 // buildIdentity lists what of this build and machine changes what is computed.
 func buildIdentity(devices bool) []string {
-	out := []string{llama.Version(), llama.Backend, llama.System()}
+	out := []string{llama.Backend, llama.Build()}
 	if devices {
 		for _, d := range llama.Devices() {
 			out = append(out, d.Name+" "+d.Description)

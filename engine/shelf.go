@@ -95,7 +95,7 @@ func (s *shelf) close() {
 	s.work.Wait()
 }
 
-// write puts chunks into the store. The first error that will not go away by itself ends that.
+// write puts chunks into the store. The first error that does not go away by itself ends that.
 func (s *shelf) write() {
 	for j := range s.jobs {
 		if s.broken.Load() {
@@ -105,7 +105,7 @@ func (s *shelf) write() {
 			s.store.Touch(j.used...)
 			continue
 		}
-		if err := s.store.Put(j.key, j.tokens, j.state); err != nil {
+		if err := s.store.Put(j.key, j.tokens, j.state); err != nil && !errors.Is(err, kvstore.ErrBusy) {
 			s.fail(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
+	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 )
 
@@ -117,6 +118,30 @@ func TestMemoryIsCutBackForTheStore(t *testing.T) {
 	require.Zero(t, u.RestoredTokens)
 }
 
+func TestStoreBesideOtherCalls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for round := range 3 {
+		r := newRig(t, 8192, withStore(dir, nil))
+		var g errgroup.Group
+		for i := range 9 {
+			g.Go(func() error {
+				text := strings.Repeat(fmt.Sprint(i%3), 600)
+				got, u, err := r.ask(t.Context(), text+fmt.Sprint(round, i))
+				if err == nil && got != want(text+fmt.Sprint(round, i)) {
+					err = fmt.Errorf("call %d got %q", i, got)
+				}
+				if err == nil && round > 0 && u.CachedTokens < 512 {
+					err = fmt.Errorf("call %d of round %d computed %d tokens", i, round, u.EvaluatedTokens)
+				}
+				return err
+			})
+		}
+		require.NoError(t, g.Wait())
+		require.NoError(t, r.Close())
+	}
+}
+
 func TestStoreOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -161,7 +186,15 @@ func TestStoreThatFails(t *testing.T) {
 		r := newRig(t, 4096, func(r *rig, c *Config) { withStore(dir, &log)(r, c); c.KVStoreMaxBytes = 1100 * 4 })
 		r.tell(t, system(trunk, "one"))
 		require.NoError(t, r.Close())
-		require.LessOrEqual(t, len(chunkFiles(t, dir)), 1, "a quarter of the store for one prompt")
+		require.Len(t, chunkFiles(t, dir), 1, "a quarter of the store for one prompt")
+		require.Empty(t, log.String())
+		r = newRig(t, 4096, func(r *rig, c *Config) { withStore(t.TempDir(), &log)(r, c); c.KVStoreMaxBytes = 2000 })
+		r.tell(t, system(trunk, "one"))
+		r.tell(t, system(trunk, "two"))
+		require.NoError(t, r.Close())
+		require.Equal(t, 1, r.mem.saved, "it is not tried again")
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Contains(t, log.String(), "Raise engine.kv_store_max_bytes")
 	})
 	t.Run("saving", func(t *testing.T) {
 		t.Parallel()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/llama-agent/llama-agent/engine/kvstore"
@@ -200,6 +201,10 @@ func (s *scheduler) saveChunk(p *savePlan) *shelfJob {
 		state, err := s.mem.SaveRange(seq, start, end)
 		if err != nil {
 			s.shelf.fail(err)
+			return nil
+		}
+		if int64(len(state)) > s.shelf.most {
+			s.shelf.fail(fmt.Errorf("%w: %d bytes, and one prompt may fill a quarter of it", kvstore.ErrTooLarge, len(state)))
 			return nil
 		}
 		if p.bytes += int64(len(state)); p.bytes > s.shelf.most {

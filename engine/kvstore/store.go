@@ -18,6 +18,9 @@ var ErrMissing = errors.New("kvstore: no such chunk")
 // ErrTooLarge says that a chunk is larger than the store may become, or than any chunk may be.
 var ErrTooLarge = errors.New("kvstore: the chunk is larger than the store allows")
 
+// ErrBusy says that there is no room at this moment, because of what other processes are writing.
+var ErrBusy = errors.New("kvstore: other processes fill the store")
+
 const (
 	suffix     = ".kv"
 	tempPrefix = "writing-"
@@ -246,7 +249,7 @@ func (s *Store) makeRoom(size int64) error {
 		used -= e.size
 	}
 	if used+size > s.limit {
-		return fmt.Errorf("%w: other processes write to it at this moment", ErrTooLarge)
+		return ErrBusy
 	}
 	return nil
 }

@@ -57,8 +57,9 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Version is llama.cpp's own version text.
 func Version() string { return C.GoString(C.la_version()) }
 
-// System lists the features of the processor that this build uses; what is computed depends on them in the last bits.
-func System() string { return take(C.la_system()) }
+// Build names llama.cpp's source, the compiler and the target of this build, and the features of the processor that it
+// uses. What is computed depends on each of them in the last bits.
+func Build() string { return take(C.la_build()) }
 
 // Devices lists the devices of the linked back ends. Call Init before.
 func Devices() []Device {

@@ -5,6 +5,7 @@
 #include <climits>
 #include <mutex>
 
+#include "build-info.h"
 #include "ggml-backend.h"
 #include "log.h"
 
@@ -33,8 +34,10 @@ void la_init(void) {
 
 const char * la_version(void) { return llama_version(); }
 
-char * la_system(void) {
-    return guard<char *>(nullptr, nullptr, [] { return dup(llama_print_system_info()); });
+char * la_build(void) {
+    return guard<char *>(nullptr, nullptr, [] {
+        return dup(std::string(llama_version()) + " " + llama_commit() + ", " + llama_compiler() + ", " + llama_build_target() + ", " + llama_print_system_info());
+    });
 }
 
 char * la_devices(void) {

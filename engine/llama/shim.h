@@ -28,8 +28,8 @@ void la_free(void * p);
 // la_init prepares the back ends and routes llama.cpp's log to la_go_log, once.
 void la_init(void);
 const char * la_version(void);
-// la_system lists the features of the processor that this build uses.
-char * la_system(void);
+// la_build names the source, the compiler and the target of this build, and the features of the processor that it uses.
+char * la_build(void);
 // la_devices returns one "name<TAB>description<TAB>kind<TAB>free bytes<TAB>total bytes" line per device.
 char * la_devices(void);
 
