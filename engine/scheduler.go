@@ -138,6 +138,7 @@ func (s *scheduler) run() {
 		s.dropCancelled()
 		s.admit()
 		s.tick()
+		s.trickle()
 		s.kvTokens.Store(int64(s.cache.cachedTokens()))
 	}
 	for _, r := range append(s.active, s.waiting...) {
@@ -408,6 +409,7 @@ func (s *scheduler) sample(r *request) {
 		r.first = s.now()
 		r.usage.Prefill = r.first.Sub(r.started)
 		r.usage.TTFT = r.first.Sub(r.queued)
+		s.plan(r)
 	}
 	if s.model.IsEOG(t) {
 		s.end(r, finishStop)
@@ -434,7 +436,6 @@ func (s *scheduler) end(r *request, finish string) {
 		r.post(event{delta: rest})
 	}
 	s.remove(r)
-	s.plan(r)
 	s.finish(r, finish, nil)
 }
 

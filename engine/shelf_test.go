@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,35 @@ func TestStoreBesideOtherCalls(t *testing.T) {
 		require.NoError(t, g.Wait())
 		require.NoError(t, r.Close())
 	}
+}
+
+// A process that is killed in a reply has kept the prompt.
+func TestChunksAreSavedDuringTheReply(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := newRig(t, 8192, func(r *rig, c *Config) {
+		withStore(dir, nil)(r, c)
+		r.model.reply = func(string) string { return strings.Repeat("r", 3000) }
+	})
+	found := -1 // tokens of the reply before the first chunk was there
+	tokens := 0
+	r.mem.before = func(_ llama.Token, n int) { // on the owner goroutine
+		if n > 1 || found >= 0 {
+			return
+		}
+		tokens++
+		runtime.Gosched()
+		for end := time.Now().Add(soon); r.sched.offered == nil && r.mem.saved > 0 && time.Now().Before(end); runtime.Gosched() {
+			if len(chunkFiles(t, dir)) > 0 {
+				found = tokens
+				return
+			}
+		}
+	}
+	resp, err := r.GenerateContent(t.Context(), system(trunk, "one"), llms.WithMaxTokens(3000))
+	require.NoError(t, err)
+	require.Len(t, resp.Choices[0].Content, 3000)
+	require.Positive(t, found)
 }
 
 func TestStoreOfAnotherModel(t *testing.T) {

@@ -128,7 +128,7 @@ func (s *scheduler) noteExact(r *request, end int) {
 	}
 }
 
-// plan remembers a finished request's prompt for being saved when there is nothing else to do.
+// plan remembers the prompt of a request, which has got its first token, for being saved.
 func (s *scheduler) plan(r *request) {
 	if s.shelf == nil || s.shelf.broken.Load() || r.worth == 0 {
 		return
@@ -160,6 +160,23 @@ func (s *scheduler) offer() (*shelfJob, chan<- *shelfJob) {
 		return nil, nil
 	}
 	return s.offered, s.shelf.jobs
+}
+
+// trickle saves a chunk between two tokens, when no request waits for its first one: an agent's next call comes at once,
+// and a process may be killed. A chunk takes a few milliseconds.
+func (s *scheduler) trickle() {
+	for _, r := range s.active {
+		if r.first.IsZero() {
+			return
+		}
+	}
+	if job, jobs := s.offer(); job != nil {
+		select {
+		case jobs <- job:
+			s.offered = nil
+		default: // the writer is busy
+		}
+	}
 }
 
 // nextSave copies the next chunk that is not in the store out of the memory; after the last one of a prompt, all its
