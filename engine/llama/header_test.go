@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	include = "../../build/llama/cpu/include/"
-	golden = "testdata/bound.golden"
+	golden  = "testdata/bound.golden"
 )
 
 var (
