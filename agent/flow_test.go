@@ -86,7 +86,7 @@ func TestReportIsTheDocumentedObject(t *testing.T) {
 	}
 	require.Equal(t, []any{}, got["calls"], "an empty list, not null")
 	require.Equal(t, []any{}, got["notes"])
-	for _, key := range []string{"model_calls", "prompt_tokens", "cached_tokens", "evaluated_tokens", "completion_tokens", "forced_tokens", "drafted_tokens", "accepted_tokens", "model_load_ms", "prefill_ms", "decode_ms", "ttft_ms"} {
+	for _, key := range []string{"model_calls", "prompt_tokens", "cached_tokens", "restored_tokens", "evaluated_tokens", "completion_tokens", "forced_tokens", "drafted_tokens", "accepted_tokens", "model_load_ms", "prefill_ms", "decode_ms", "ttft_ms"} {
 		require.Contains(t, got["usage"], key)
 	}
 }

@@ -281,7 +281,7 @@ func usageOf(response *llms.ContentResponse) Usage {
 	}
 	u := engine.UsageOf(response)
 	return Usage{
-		ModelCalls: 1, PeakKVTokens: u.PromptTokens + u.CompletionTokens, PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens,
+		ModelCalls: 1, PeakKVTokens: u.PromptTokens + u.CompletionTokens, PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, RestoredTokens: u.RestoredTokens, EvaluatedTokens: u.EvaluatedTokens,
 		CompletionTokens: u.CompletionTokens, ForcedTokens: u.ForcedTokens, DraftedTokens: u.DraftedTokens,
 		AcceptedTokens: u.AcceptedTokens, PrefillMS: u.Prefill.Milliseconds(), DecodeMS: u.Decode.Milliseconds(),
 		TTFTMS: u.TTFT.Milliseconds(),

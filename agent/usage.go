@@ -5,6 +5,7 @@ type Usage struct {
 	ModelCalls       int   `json:"model_calls"`
 	PromptTokens     int   `json:"prompt_tokens"`    // sent, cached ones included
 	CachedTokens     int   `json:"cached_tokens"`    // of these, taken from a cache
+	RestoredTokens   int   `json:"restored_tokens"`  // of the cached ones, read from disk
 	EvaluatedTokens  int   `json:"evaluated_tokens"` // of these, computed
 	CompletionTokens int   `json:"completion_tokens"`
 	ForcedTokens     int   `json:"forced_tokens"`  // of the completion, dictated by the schema
@@ -25,6 +26,7 @@ func (u Usage) Plus(other Usage) Usage {
 	u.ModelCalls += other.ModelCalls
 	u.PromptTokens += other.PromptTokens
 	u.CachedTokens += other.CachedTokens
+	u.RestoredTokens += other.RestoredTokens
 	u.EvaluatedTokens += other.EvaluatedTokens
 	u.CompletionTokens += other.CompletionTokens
 	u.ForcedTokens += other.ForcedTokens

@@ -260,6 +260,8 @@ func TestEngineConfig(t *testing.T) {
 	require.Equal(t, 7, e.Seed)
 	require.True(t, e.Thinking)
 	require.Equal(t, 512, e.MaxTokens)
+	require.Equal(t, filepath.Join(c.Workspace, "data/kv"), e.KVStorePath)
+	require.EqualValues(t, 4<<30, e.KVStoreMaxBytes)
 }
 
 type slowTool struct{ tools.Tool }

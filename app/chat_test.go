@@ -467,7 +467,7 @@ func TestStats(t *testing.T) {
 	ask(t, chat, "two")
 	out := enter(t, chat, "/stats")
 	require.Equal(t, [][]any{
-		{"model calls", 4, 2}, {"tokens sent", 400, 200}, {"tokens cached", 120, 60}, {"tokens evaluated", 280, 140},
+		{"model calls", 4, 2}, {"tokens sent", 400, 200}, {"tokens cached", 120, 60}, {"tokens from disk", 80, 40}, {"tokens evaluated", 280, 140},
 		{"tokens written", 40, 20}, {"tokens sampled", 24, 12}, {"tokens forced", 16, 8},
 	}, out.Table.Rows)
 	text := strings.Join(out.Lines, "\n")
@@ -490,7 +490,7 @@ type counting struct{ *answers }
 func (m counting) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	r, err := m.answers.GenerateContent(ctx, messages, options...)
 	r.Choices[0].GenerationInfo = map[string]any{"Usage": engine.Usage{
-		PromptTokens: 100, CachedTokens: 30, EvaluatedTokens: 70, CompletionTokens: 10, ForcedTokens: 4,
+		PromptTokens: 100, CachedTokens: 30, RestoredTokens: 20, EvaluatedTokens: 70, CompletionTokens: 10, ForcedTokens: 4,
 		Prefill: 100 * time.Millisecond, Decode: 50 * time.Millisecond,
 	}}
 	return r, err

@@ -354,6 +354,7 @@ func (c *Chat) stats(ctx context.Context) (Output, error) {
 		{"model calls", func(u Usage) int { return u.ModelCalls }},
 		{"tokens sent", func(u Usage) int { return u.PromptTokens }},
 		{"tokens cached", func(u Usage) int { return u.CachedTokens }},
+		{"tokens from disk", func(u Usage) int { return u.RestoredTokens }},
 		{"tokens evaluated", func(u Usage) int { return u.EvaluatedTokens }},
 		{"tokens written", func(u Usage) int { return u.CompletionTokens }},
 		{"tokens sampled", func(u Usage) int { return u.CompletionTokens - u.ForcedTokens }},

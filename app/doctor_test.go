@@ -253,3 +253,24 @@ func TestThisMachine(t *testing.T) {
 	require.LessOrEqual(t, m.AvailableBytes, m.TotalBytes)
 	require.Positive(t, m.FreeDiskBytes(t.TempDir()))
 }
+
+func TestDoctorOfTheKVStore(t *testing.T) {
+	t.Parallel()
+	check := func(settings ...string) Check {
+		return find(t, Doctor(t.Context(), configure(t, settings...), roomy()), "KV store")
+	}
+	require.Equal(t, "off", check("engine.kv_store_max_bytes=0").Detail)
+	c := check()
+	require.Equal(t, CheckOK, c.State)
+	require.Contains(t, c.Detail, "will be made")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, strings.Repeat("ab", 32)+".kv"), strings.Repeat("x", 30_000_000))
+	write(t, filepath.Join(dir, "notes.txt"), strings.Repeat("x", 90_000_000))
+	c = check("engine.kv_store_path="+dir, "engine.kv_store_max_bytes=200000000")
+	require.Equal(t, CheckOK, c.State)
+	require.Contains(t, c.Detail, "30 MB of at most 0.2 GB")
+	write(t, filepath.Join(dir, "file"), "x")
+	c = check("engine.kv_store_path=" + filepath.Join(dir, "file"))
+	require.Equal(t, CheckWarning, c.State, "the agent works without")
+	require.Contains(t, c.Fix, "engine.kv_store_path")
+}

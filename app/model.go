@@ -50,7 +50,7 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger, loading
 	if c.Engine.Verbose {
 		settings.Logger = log
 	}
-	settings.Progress = loading
+	settings.Progress, settings.Notices = loading, log
 	return engine.Open(ctx, settings)
 }
 
@@ -79,6 +79,7 @@ func engineConfig(c *config.Config) (engine.Config, error) {
 		Temperature: e.Temperature, TopP: e.TopP, TopK: max(e.TopK, 0), MinP: e.MinP, RepeatPenalty: e.RepeatPenalty,
 		MaxTokens: e.MaxTokens, Seed: int(e.Seed), Stop: e.Stop,
 		RequestTimeout: e.RequestTimeout, Thinking: !e.DisableThinking, FlashAttention: e.FlashAttention, KVCacheType: e.KVCacheType,
+		KVStorePath: e.KVStorePath, KVStoreMaxBytes: e.KVStoreMaxBytes,
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
 )
 
@@ -27,6 +28,7 @@ func checkStores(ctx context.Context, c *config.Config, m Machine) []Check {
 	if _, err := os.Stat(c.Memory.ContextStorePath); err == nil || c.Memory.LifecycleContext {
 		checks = append(checks, checkDatabase(ctx, "memory", c.Memory.ContextStorePath, "memory.context_store_path"))
 	}
+	checks = append(checks, checkKVStore(c))
 	folder := nearestFolder(c.Agent.DBPath)
 	if m.FreeDiskBytes != nil {
 		const least = 200_000_000
@@ -69,6 +71,29 @@ func checkDatabase(ctx context.Context, name, path, setting string) Check {
 		return problem(name, "", "%v", err)
 	}
 	return ok(name, "%s, %s, whole and writable", path, gigabytes(info.Size()))
+}
+
+// checkKVStore says what is kept of earlier prompts. The agent works without.
+func checkKVStore(c *config.Config) Check {
+	const name = "KV store"
+	path, limit := c.Engine.KVStorePath, c.Engine.KVStoreMaxBytes
+	if path == "" || limit == 0 {
+		return ok(name, "off")
+	}
+	const fix = "change its permissions, choose another place with engine.kv_store_path, or set engine.kv_store_max_bytes to 0"
+	size, err := kvstore.FolderBytes(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if folder := nearestFolder(path); !mayWrite(folder) {
+			return warning(name, fix, "%s cannot be made: %s is not writable", path, folder)
+		}
+		return ok(name, "%s will be made", path)
+	case err != nil:
+		return warning(name, fix, "%v", err)
+	case !mayWrite(path):
+		return warning(name, fix, "%s is not writable", path)
+	}
+	return ok(name, "%s, %s of at most %s", path, gigabytes(size), gigabytes(limit))
 }
 
 // verifyDatabase has SQLite check the structure and takes the lock of a writer for a moment. It changes no data.

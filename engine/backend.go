@@ -24,6 +24,9 @@ type memory interface {
 	SeqRemove(seq, p0, p1 int) bool
 	SeqCopy(src, dst, p0, p1 int) bool
 	SeqPosMax(seq int) int
+	// SaveRange copies the state of positions p0 ≤ p < p1 of a sequence; RestoreRange appends it to one that ends at p0.
+	SaveRange(seq, p0, p1 int) ([]byte, error)
+	RestoreRange(seq, p0, p1 int, state []byte) error
 	Clear()
 	SetThreads(single, batch int)
 	Abort()

@@ -99,6 +99,17 @@ var (
 	kvTypes        = map[string]llama.KVType{"f32": llama.KVF32, "f16": llama.KVF16, "q8_0": llama.KVQ8_0, "q4_0": llama.KVQ4_0}
 )
 
+// buildIdentity lists what of this build and machine changes what is computed.
+func buildIdentity(devices bool) []string {
+	out := []string{llama.Backend, llama.Build()}
+	if devices {
+		for _, d := range llama.Devices() {
+			out = append(out, d.Name+" "+d.Description)
+		}
+	}
+	return out
+}
+
 // Build describes the llama.cpp that is linked in.
 func Build() BuildInfo {
 	llama.Init(slog.New(slog.DiscardHandler))

@@ -11,5 +11,7 @@ func openBackend(context.Context, Config) (model, memory, func(), error) {
 	return nil, nil, nil, ErrNoLlama
 }
 
+func buildIdentity(bool) []string { return nil }
+
 // Build describes the llama.cpp that is linked in: none.
 func Build() BuildInfo { return BuildInfo{} }

@@ -44,7 +44,13 @@ type Config struct {
 	FlashAttention string        // "auto" (empty), "on" or "off"
 	KVCacheType    string        // "f16" (empty), "f32", "q8_0" or "q4_0"
 
+	// Folder and size in bytes of the KV store, from which later processes take the starts of prompts that were computed
+	// before. An empty path or 0: off. A folder that cannot be used is told once through Notices; the engine works without.
+	KVStorePath     string
+	KVStoreMaxBytes int64
+
 	Logger   *slog.Logger  // llama.cpp's log and notices; nil: nowhere
+	Notices  *slog.Logger  // what a user should hear of even when Logger is silent; nil: Logger
 	Progress func(float32) // share of the model that is loaded, 0 to 1, from another goroutine; may be nil
 	Now      func() time.Time
 }
@@ -61,6 +67,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Notices == nil {
+		c.Notices = c.Logger
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -91,6 +100,7 @@ func (c Config) validate() error {
 	bad(oneOf(c.ToolFormat, "auto", "native", "structured"), "tool format %q is not auto, native or structured", c.ToolFormat)
 	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
 	bad(oneOf(c.KVCacheType, "f16", "f32", "q8_0", "q4_0"), "KV cache type %q is not f16, f32, q8_0 or q4_0", c.KVCacheType)
+	bad(c.KVStoreMaxBytes >= 0, "the KV store's size %d is negative", c.KVStoreMaxBytes)
 	return errors.Join(errs...)
 }
 

@@ -8,7 +8,13 @@
 // first, then prefill chunks. A cancelled call stops within one micro-batch or token. Finished sequences stay in the KV
 // cache until their cells are needed, and a new prompt takes over the longest prefix that any of them holds.
 //
+// With a KV store ([Config].KVStorePath) the starts of prompts are kept on disk too, so that another process takes over what
+// it does not have to compute. A process's first call gets the same logits with a store as without one, to the last bit,
+// when what is kept was computed by a first call as well. What was computed beside other sequences can differ in the last
+// bits, because the places of cells in the cache order its sums, as they do for prefixes in memory. Recurrent and
+// sliding-window models have no parts that can be kept, and work without.
+//
 // Text of messages is data: spellings of control tokens in it are tokenised as plain text.
 //
-// The package does not download models, keep KV on disk or talk to remote servers.
+// The package does not download models or talk to remote servers.
 package engine

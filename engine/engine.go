@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/llama-agent/llama-agent/engine/gguf"
+	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/engine/llama"
 )
 
@@ -39,37 +41,75 @@ func Open(ctx context.Context, c Config) (*Engine, error) {
 	if !Available {
 		return nil, ErrNoLlama
 	}
-	if err := checkFile(c.ModelPath); err != nil {
+	files, err := checkFile(c.ModelPath)
+	if err != nil {
 		return nil, err
 	}
+	stamps := stampFiles(files) // before they are read
 	m, mem, free, err := openBackend(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(c, m, mem, free)
+	var kept *shelf
+	if keepable(m.Info()) {
+		kept = openShelf(c, stamps, computing(c, mem))
+	}
+	e, err := newEngine(c, m, mem, free, kept)
 	if err != nil {
+		if kept != nil {
+			kept.close()
+		}
 		free()
 		return nil, err
 	}
 	return e, nil
 }
 
+// stampFiles stamps the files of a model, none when one cannot be told from others.
+func stampFiles(files []string) []kvstore.Stamp {
+	out := make([]kvstore.Stamp, len(files))
+	for i, f := range files {
+		var err error
+		if out[i], err = kvstore.StampOf(f); err != nil {
+			return nil
+		}
+	}
+	return out
+}
+
+// keepable reports whether parts of a sequence can be saved and put together again: not for models that keep a running
+// state, nor for those that drop what is out of a window.
+func keepable(i llama.ModelInfo) bool {
+	return !i.Recurrent && !i.Hybrid && i.SlidingWindow == 0 && !i.Encoder && !i.Diffusion
+}
+
+// computing lists what the KV state of a prompt depends on besides the model. The number of threads is not in it: it
+// changes how rows are shared out, not how one is computed, for all batches but those of one token.
+func computing(c Config, mem memory) []string {
+	return append([]string{
+		c.KVCacheType, c.FlashAttention, strconv.Itoa(c.GPULayers),
+		strconv.Itoa(mem.Size()), // some models scale positions by it
+		strconv.Itoa(min(c.BatchSize, mem.BatchSize(), prefillChunk)),
+	}, buildIdentity(c.GPULayers != 0)...)
+}
+
 // checkFile looks at the header before llama.cpp does, which aborts the process on some damaged ones.
-func checkFile(path string) error {
+// It returns the files of the model.
+func checkFile(path string) ([]string, error) {
 	info, err := gguf.Inspect(path)
 	if err == nil {
 		err = info.Check()
 	}
 	if err == nil {
-		return nil
+		return info.Files(), nil
 	}
 	if fe, ok := errors.AsType[*gguf.FileError](err); ok {
-		return &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
+		return nil, &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
 	}
-	return &ModelFileError{Path: path, Reason: err.Error()}
+	return nil, &ModelFileError{Path: path, Reason: err.Error()}
 }
 
-func newEngine(c Config, m model, mem memory, free func()) (*Engine, error) {
+func newEngine(c Config, m model, mem memory, free func(), kept *shelf) (*Engine, error) {
 	caps, err := m.Caps()
 	if err != nil {
 		return nil, err
@@ -78,6 +118,7 @@ func newEngine(c Config, m model, mem memory, free func()) (*Engine, error) {
 		c.Logger.Warn("the model brings no chat template; ChatML is used", "model", c.ModelPath)
 	}
 	e := &Engine{cfg: c, model: m, free: free, caps: caps, size: mem.Size(), control: newControlTable(controlSpellings(m)), sched: newScheduler(m, mem, c)}
+	e.sched.shelf = kept
 	e.info = e.describe()
 	go e.sched.run()
 	return e, nil
@@ -90,6 +131,9 @@ func (e *Engine) Close() error {
 		e.closed.Store(true)
 		e.mu.Unlock()
 		e.sched.stop()
+		if kept := e.sched.shelf; kept != nil {
+			kept.close()
+		}
 		e.calls.Wait()
 		e.free()
 	})

@@ -1,15 +1,20 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
@@ -186,6 +191,9 @@ type fakeMemory struct {
 	decoded            int // tokens, without those that an abort threw away
 	decodes            int
 	threads            int
+	saved, restored    int // calls and tokens
+	saveErr            error
+	restoreErr         error
 	faults             []string
 	trusting           bool // for benchmarks: nothing is checked, and samplers see no history
 
@@ -307,6 +315,42 @@ func (m *fakeMemory) SeqCopy(src, dst, p0, p1 int) bool {
 	return true
 }
 
+// SaveRange writes the tokens themselves.
+func (m *fakeMemory) SaveRange(seq, p0, p1 int) ([]byte, error) {
+	if p0 < 0 || p0 >= p1 || p1 > len(m.seqs[seq]) {
+		m.fault("saving %d to %d of sequence %d", p0, p1, seq)
+		return nil, errFake
+	}
+	m.saved++
+	if m.saveErr != nil {
+		return nil, m.saveErr
+	}
+	var out []byte
+	for _, t := range m.tokens(seq)[p0:p1] {
+		out = binary.LittleEndian.AppendUint32(out, uint32(t))
+	}
+	return out, nil
+}
+
+func (m *fakeMemory) RestoreRange(seq, p0, p1 int, state []byte) error {
+	if p0 != len(m.seqs[seq]) || len(state) != 4*(p1-p0) {
+		m.fault("restoring %d to %d of sequence %d, which is at %d", p0, p1, seq, len(m.seqs[seq]))
+		return errFake
+	}
+	if m.restoreErr != nil {
+		return m.restoreErr
+	}
+	if m.cells()+p1-p0 > m.size {
+		return llama.ErrNoRoom
+	}
+	for i := range p1 - p0 {
+		t := llama.Token(binary.LittleEndian.Uint32(state[4*i:]))
+		m.seqs[seq] = append(m.seqs[seq], &t)
+	}
+	m.restored += p1 - p0
+	return nil
+}
+
 func (m *fakeMemory) SeqPosMax(seq int) int { return len(m.seqs[seq]) - 1 }
 func (m *fakeMemory) Abort()                { m.aborted.Store(true) }
 func (m *fakeMemory) ResetAbort()           { m.aborted.Store(false) }
@@ -330,6 +374,7 @@ type rig struct {
 	*Engine
 	model *fakeModel
 	mem   *fakeMemory
+	kept  *shelf
 	freed atomic.Int32
 }
 
@@ -349,7 +394,10 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	r.mem.threads = c.Threads
 	require.NoError(t, c.validate())
 	var err error
-	r.Engine, err = newEngine(c, r.model, r.mem, func() { r.freed.Add(1) })
+	if c.KVStorePath != "" && r.kept == nil {
+		r.kept = openShelf(c, knownFile(t, c.KVStorePath), []string{"fake"})
+	}
+	r.Engine, err = newEngine(c, r.model, r.mem, func() { r.freed.Add(1) }, r.kept)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, r.Close())
@@ -359,6 +407,38 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	})
 	return r
 }
+
+// knownFile is a stamped file that a store has read before, so that a shelf on it works from its first call on.
+func knownFile(t testing.TB, dir string) []kvstore.Stamp {
+	t.Helper()
+	stamp, err := kvstore.StampOf("fake_test.go")
+	require.NoError(t, err)
+	if store, err := kvstore.Open(dir, 1<<20, time.Now); err == nil {
+		_, err = store.Sum(t.Context(), stamp)
+		require.NoError(t, err)
+	}
+	return []kvstore.Stamp{stamp}
+}
+
+// logged is a logger whose lines can be read.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // ask sends one user message, with others before it, and returns the reply's text and usage.
 func (r *rig) ask(ctx context.Context, text string, options ...llms.CallOption) (string, Usage, error) {

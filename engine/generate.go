@@ -89,6 +89,8 @@ type call struct {
 	opts   llms.CallOptions
 	prompt llama.ChatPrompt
 	tokens []llama.Token
+	cuts   []int // of the tokens
+	worth  int   // chunks worth keeping
 	tools  toolMode
 	parse  bool // the reply has a format that must be read: native tool calls or reasoning
 	req    llama.SamplerParams
@@ -118,6 +120,8 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	if len(c.tokens)+1 > size {
 		return nil, &ContextError{PromptTokens: len(c.tokens), ContextSize: size}
 	}
+	c.cuts = cuts(c.tokens, e.model.IsControl, e.model.IsEOG)
+	c.worth = worthKeeping(c.tokens, c.cuts, e.model.IsEOG)
 	c.opts.MaxTokens = min(c.opts.MaxTokens, size-len(c.tokens))
 	c.opts.StopWords = append(append([]string(nil), opts.StopWords...), c.prompt.Stops...)
 	c.req = llama.SamplerParams{
@@ -210,7 +214,7 @@ func (e *Engine) generate(ctx context.Context, c *call) (*llms.ContentResponse, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &request{
-		ctx: ctx, prompt: c.tokens, maxTokens: c.opts.MaxTokens, sampling: c.req, queued: c.queued,
+		ctx: ctx, prompt: c.tokens, cuts: c.cuts, worth: c.worth, maxTokens: c.opts.MaxTokens, sampling: c.req, queued: c.queued,
 		text:   textTracker{stops: c.opts.StopWords},
 		events: make(chan event, 2*(c.opts.MaxTokens+4)),
 	}

@@ -66,3 +66,43 @@ func BenchmarkPrefill(b *testing.B) {
 	b.ReportMetric(float64(ttft.Milliseconds())/float64(n), "ms-to-first-token")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkFirstToken reports the time to the first token of a process's first call, the loading of the model left out:
+// with what an earlier process kept of the prompt but its last message, and without.
+func BenchmarkFirstToken(b *testing.B) {
+	model := os.Getenv("BENCH_MODEL")
+	if model == "" {
+		model = testmodel.Path(b, testmodel.Starter)
+	}
+	dir := b.TempDir()
+	messages := func(question string) []llms.MessageContent {
+		return []llms.MessageContent{
+			llms.TextParts(llms.ChatMessageTypeSystem, "You answer shortly. "+strings.Repeat("The miller counted his stones. ", 150)),
+			llms.TextParts(llms.ChatMessageTypeHuman, question),
+		}
+	}
+	first := func(b *testing.B, dir, question string) Usage {
+		e, _ := openKept(b, dir, func(c *Config) {
+			c.ModelPath, c.ContextSize = model, 4096
+			c.Threads, _ = strconv.Atoi(os.Getenv("BENCH_THREADS")) // none: the default
+		})
+		resp, err := e.GenerateContent(b.Context(), messages(question), llms.WithMaxTokens(1))
+		require.NoError(b, err)
+		require.NoError(b, e.Close())
+		return UsageOf(resp)
+	}
+	first(b, dir, "How many?")
+	for name, dir := range map[string]string{"computed": "", "restored": dir} {
+		b.Run(name, func(b *testing.B) {
+			var u Usage
+			n := 0
+			for b.Loop() {
+				n++
+				u = u.Add(first(b, dir, fmt.Sprintf("What was counted, and by whom? %d", n)))
+			}
+			b.ReportMetric(float64(u.TTFT.Milliseconds())/float64(n), "ms-to-first-token")
+			b.ReportMetric(float64(u.EvaluatedTokens)/float64(n), "evaluated")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -48,26 +46,6 @@ func usage(c *llms.ContentChoice) Usage {
 func collect(b *strings.Builder) llms.CallOption {
 	return llms.WithStreamingFunc(func(_ context.Context, chunk []byte) error { b.Write(chunk); return nil })
 }
-
-// logged is a logger whose lines can be read.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 func TestRealStreamingEqualsFinalText(t *testing.T) {
 	e := open(t, testmodel.Tiny)

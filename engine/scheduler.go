@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/engine/llama"
 )
 
@@ -24,6 +25,8 @@ const (
 type request struct {
 	ctx       context.Context
 	prompt    []llama.Token
+	cuts      []int // of the prompt, see cuts
+	worth     int   // chunks of the prompt that are worth keeping
 	maxTokens int
 	sampling  llama.SamplerParams
 	text      textTracker
@@ -42,6 +45,9 @@ type request struct {
 	first   time.Time
 	usage   Usage
 	piece   []byte
+
+	keys      []kvstore.Key // of the chunks of the prompt; nil: the store is not used
+	restoring bool          // the next chunk comes from the store
 }
 
 // event is a piece of a reply, the progress of its prompt, or its end.
@@ -73,6 +79,10 @@ type scheduler struct {
 	active  []*request
 	batch   llama.Batch
 	in      []*request // requests with tokens in the current batch
+
+	shelf   *shelf     // nil: nothing is kept on disk
+	plans   []savePlan // oldest first
+	offered *shelfJob  // copied out of the memory, not yet taken by the writer
 
 	kvTokens atomic.Int64 // for Stats
 }
@@ -128,20 +138,26 @@ func (s *scheduler) run() {
 		s.dropCancelled()
 		s.admit()
 		s.tick()
+		s.trickle()
 		s.kvTokens.Store(int64(s.cache.cachedTokens()))
 	}
 	for _, r := range append(s.active, s.waiting...) {
 		s.finish(r, "", ErrClosed)
 	}
+	s.flush()
 }
 
-// intake takes new requests; it blocks only when there is nothing to compute. False: the engine is closing.
+// intake takes new requests; it blocks only when there is nothing to compute, and then KV state is saved. False: the
+// engine is closing.
 func (s *scheduler) intake() bool {
 	for {
 		if len(s.active) == 0 && len(s.waiting) == 0 {
+			job, jobs := s.offer()
 			select {
 			case r := <-s.incoming:
 				s.waiting = append(s.waiting, r)
+			case jobs <- job:
+				s.offered = nil
 			case <-s.wake:
 			case <-s.quit:
 				return false
@@ -211,6 +227,8 @@ func (s *scheduler) start(r *request, p placement) error {
 	r.started = s.now()
 	r.seq = p.dst
 	dst := &s.cache.seqs[p.dst]
+	p.keep = s.open(r, p.keep)
+	exact := s.cache.seqs[p.src].exact
 	switch {
 	case p.src != p.dst:
 		s.mem.SeqRemove(p.dst, 0, -1)
@@ -228,6 +246,7 @@ func (s *scheduler) start(r *request, p placement) error {
 		}
 		dst.tokens = dst.tokens[:p.keep]
 	}
+	dst.exact = exactPrefix(r.cuts, exact, p.keep)
 	dst.busy = true
 	s.cache.touch(p.dst)
 	if p.src != p.dst {
@@ -246,6 +265,7 @@ func (s *scheduler) start(r *request, p placement) error {
 
 // tick computes one batch and samples from it.
 func (s *scheduler) tick() {
+	s.restore()
 	s.fill()
 	if s.batch.Len() == 0 {
 		return
@@ -293,6 +313,9 @@ func (s *scheduler) fill() {
 	prefills := 0
 	for _, r := range s.active {
 		r.row = -1
+		if r.restoring {
+			continue
+		}
 		if r.done < len(r.prompt) {
 			prefills++
 		} else if room > 0 {
@@ -302,10 +325,10 @@ func (s *scheduler) fill() {
 		}
 	}
 	for _, r := range s.active {
-		if r.done == len(r.prompt) || room == 0 {
+		if r.restoring || r.done == len(r.prompt) || room == 0 {
 			continue
 		}
-		n := min(len(r.prompt)-r.done, prefillChunk, (room+prefills-1)/prefills)
+		n := min(s.prefillEnd(r)-r.done, prefillChunk, (room+prefills-1)/prefills)
 		prefills--
 		for i := r.done; i < r.done+n; i++ {
 			last := i == len(r.prompt)-1
@@ -328,6 +351,7 @@ func (s *scheduler) advance(r *request) {
 	}
 	end := s.mem.SeqPosMax(r.seq) + 1
 	seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
+	s.noteExact(r, end)
 	if r.sampled == 0 {
 		r.usage.EvaluatedTokens += end - r.done
 		r.post(event{done: end})
@@ -385,6 +409,7 @@ func (s *scheduler) sample(r *request) {
 		r.first = s.now()
 		r.usage.Prefill = r.first.Sub(r.started)
 		r.usage.TTFT = r.first.Sub(r.queued)
+		s.plan(r)
 	}
 	if s.model.IsEOG(t) {
 		s.end(r, finishStop)
@@ -434,7 +459,7 @@ func (s *scheduler) remove(r *request) {
 // drop empties a sequence.
 func (s *scheduler) drop(seq int) {
 	s.mem.SeqRemove(seq, 0, -1)
-	s.cache.seqs[seq].tokens = nil
+	s.cache.seqs[seq].tokens, s.cache.seqs[seq].exact = nil, 0
 }
 
 // finish frees what a request holds and sends its last event.

@@ -12,6 +12,7 @@ type seqCache struct {
 
 type sequence struct {
 	tokens  []llama.Token // in the KV cache, in order of position
+	exact   int           // so many of them are as a process with nothing else to do would have computed them
 	busy    bool          // an active call writes to it
 	lastUse uint64
 }

@@ -10,7 +10,8 @@ import (
 // ended during its prefill.
 type Usage struct {
 	PromptTokens     int           // of the rendered prompt
-	CachedTokens     int           // of these, already in the KV cache
+	CachedTokens     int           // of these, not computed by this call
+	RestoredTokens   int           // of the cached ones, read from the KV store on disk
 	EvaluatedTokens  int           // of these, computed by this call
 	CompletionTokens int           // sampled, without the end-of-generation token
 	ForcedTokens     int           // put into the reply without sampling
@@ -26,6 +27,7 @@ type Usage struct {
 func (u Usage) Add(v Usage) Usage {
 	u.PromptTokens += v.PromptTokens
 	u.CachedTokens += v.CachedTokens
+	u.RestoredTokens += v.RestoredTokens
 	u.EvaluatedTokens += v.EvaluatedTokens
 	u.CompletionTokens += v.CompletionTokens
 	u.ForcedTokens += v.ForcedTokens

@@ -34,7 +34,7 @@ func TestUsageOf(t *testing.T) {
 
 func TestUsageAdd(t *testing.T) {
 	t.Parallel()
-	u := Usage{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-	require.Equal(t, Usage{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}, u.Add(u))
+	u := Usage{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	require.Equal(t, Usage{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24}, u.Add(u))
 	require.Equal(t, u, u.Add(Usage{}))
 }

@@ -222,3 +222,11 @@ func TestKVElementBytes(t *testing.T) {
 	_, err := KVElementBytes("q4_k")
 	require.ErrorContains(t, err, `KV cache type "q4_k" is unknown; use one of f32, f16`)
 }
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"m.gguf"}, (&Info{Path: "m.gguf"}).Files())
+	require.Equal(t, []string{"d/m-00001-of-00003.gguf", "d/m-00002-of-00003.gguf", "d/m-00003-of-00003.gguf"},
+		(&Info{Path: "d/m-00001-of-00003.gguf", SplitCount: 3}).Files())
+	require.Equal(t, []string{"m-00001-of-00003.gguf"}, (&Info{Path: "m-00001-of-00003.gguf", SplitCount: maxParts + 1}).Files())
+}

@@ -26,6 +26,20 @@ func partPath(path string, n int) (string, bool) {
 	return folder + fmt.Sprintf("%s-%05d-of-%s%s", m[1], n+1, m[3], m[4]), true
 }
 
+// Files returns the paths of all files of the model, in order.
+func (info *Info) Files() []string {
+	out := []string{info.Path}
+	if info.SplitIndex != 0 || info.SplitCount > maxParts {
+		return out
+	}
+	for n := 1; n < info.SplitCount; n++ {
+		if path, ok := partPath(info.Path, n); ok {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 // inspectParts looks at the other files of a split model, adds up their weights and notes what is wrong with them.
 func (info *Info) inspectParts() {
 	if info.SplitCount > maxParts {

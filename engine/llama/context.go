@@ -153,3 +153,34 @@ func (c *Context) SetSeqState(seq int, state []byte) error {
 	}
 	return nil
 }
+
+// SaveRange copies the KV state of positions p0 ≤ p < p1 of a sequence out of the context; the sequence must hold them all.
+func (c *Context) SaveRange(seq, p0, p1 int) ([]byte, error) {
+	var e errBuf
+	var n C.size_t
+	p := C.la_range_get(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1), &n, e.ptr())
+	if p == nil {
+		return nil, e.err(fmt.Sprintf("saving positions %d to %d of sequence %d", p0, p1, seq))
+	}
+	defer C.la_free(unsafe.Pointer(p))
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(p)), n)...), nil
+}
+
+// RestoreRange appends positions p0 ≤ p < p1 to a sequence that ends at p0. The state is one that SaveRange gave for these
+// positions, with the same model and the same kind of cache: llama.cpp does not notice flipped bytes, so verify them
+// before. After an error the sequence is as it was; ErrNoRoom says that the KV cache has too few free cells.
+func (c *Context) RestoreRange(seq, p0, p1 int, state []byte) error {
+	what := fmt.Sprintf("restoring positions %d to %d of sequence %d", p0, p1, seq)
+	if len(state) == 0 {
+		return fmt.Errorf("llama: %s: empty state", what)
+	}
+	var e errBuf
+	switch C.la_range_set(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1), (*C.uint8_t)(unsafe.Pointer(&state[0])), C.size_t(len(state)), e.ptr()) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%w: %s", ErrNoRoom, what)
+	default:
+		return e.err(what)
+	}
+}

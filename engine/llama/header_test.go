@@ -16,8 +16,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
-	header = "../../build/llama/cpu/include/llama.h"
-	golden = "testdata/bound.golden"
+	include = "../../build/llama/cpu/include/"
+	golden  = "testdata/bound.golden"
 )
 
 var (
@@ -30,7 +30,7 @@ var (
 	structUse  = regexp.MustCompile(`\bllama_\w+_params\b|\bllama_batch\b`)
 )
 
-// boundDeclarations lists the declarations of the functions and parameter structs of llama.h that the shim uses. A
+// boundDeclarations lists the declarations of the functions and parameter structs of llama.cpp's headers that the shim uses. A
 // struct matters too: the shim sets its fields by name, but a new field's default may change what a call does.
 func boundDeclarations(shim, header string) ([]string, error) {
 	header = comment.ReplaceAllString(header, "")
@@ -59,7 +59,7 @@ func boundDeclarations(shim, header string) ([]string, error) {
 		seen[m[1]] = true
 		decl, ok := declared[m[1]]
 		if !ok {
-			return nil, fmt.Errorf("%s is not declared in llama.h", m[1])
+			return nil, fmt.Errorf("%s is not declared in the headers", m[1])
 		}
 		out = append(out, decl)
 	}
@@ -77,9 +77,13 @@ func boundDeclarations(shim, header string) ([]string, error) {
 // (go test -run TestBoundDeclarations -update).
 func TestBoundDeclarations(t *testing.T) {
 	t.Parallel()
-	h, err := os.ReadFile(header)
-	if err != nil {
-		t.Skipf("llama.cpp is not built: %v", err)
+	var headers strings.Builder
+	for _, name := range []string{"llama.h", "build-info.h"} {
+		h, err := os.ReadFile(include + name)
+		if err != nil {
+			t.Skipf("llama.cpp is not built: %v", err)
+		}
+		headers.Write(h)
 	}
 	files, err := filepath.Glob("shim*.cpp")
 	require.NoError(t, err)
@@ -89,7 +93,7 @@ func TestBoundDeclarations(t *testing.T) {
 		require.NoError(t, err)
 		shim.Write(text)
 	}
-	decls, err := boundDeclarations(shim.String(), string(h))
+	decls, err := boundDeclarations(shim.String(), headers.String())
 	require.NoError(t, err)
 	require.Greater(t, len(decls), 50)
 	got := strings.Join(decls, "\n") + "\n"

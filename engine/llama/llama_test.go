@@ -415,3 +415,10 @@ func TestErrBuf(t *testing.T) {
 	require.ErrorContains(t, e.err("doing x"), "llama: doing x: unknown error")
 	require.False(t, errors.Is(e.err("x"), ErrClosed))
 }
+
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	b := Build()
+	require.Contains(t, b, Version()+" ")
+	require.Greater(t, strings.Count(b, "="), 2, "features of the processor: %s", b)
+}

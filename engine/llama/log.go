@@ -57,6 +57,10 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Version is llama.cpp's own version text.
 func Version() string { return C.GoString(C.la_version()) }
 
+// Build names llama.cpp's source, the compiler and the target of this build, and the features of the processor that it
+// uses. What is computed depends on each of them in the last bits.
+func Build() string { return take(C.la_build()) }
+
 // Devices lists the devices of the linked back ends. Call Init before.
 func Devices() []Device {
 	var out []Device

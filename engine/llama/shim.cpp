@@ -5,6 +5,7 @@
 #include <climits>
 #include <mutex>
 
+#include "build-info.h"
 #include "ggml-backend.h"
 #include "log.h"
 
@@ -32,6 +33,12 @@ void la_init(void) {
 }
 
 const char * la_version(void) { return llama_version(); }
+
+char * la_build(void) {
+    return guard<char *>(nullptr, nullptr, [] {
+        return dup(std::string(llama_version()) + " " + llama_commit() + ", " + llama_compiler() + ", " + llama_build_target() + ", " + llama_print_system_info());
+    });
+}
 
 char * la_devices(void) {
     return guard<char *>(nullptr, nullptr, [] {
@@ -167,10 +174,12 @@ bool la_is_control(la_model * m, int32_t token) { return token_ok(m, token) && l
 
 la_context * la_context_new(la_model * m, la_context_params p, char * err) {
     return guard<la_context *>(err, nullptr, [&]() -> la_context * {
-        if (p.n_seq_max < 1 || p.n_seq_max > llama_max_parallel_sequences()) {
-            set_err(err, "the number of sequences must be 1 to " + std::to_string(llama_max_parallel_sequences()));
+        // One more is the scratch sequence of la_range_get and la_range_set.
+        if (p.n_seq_max < 1 || p.n_seq_max >= llama_max_parallel_sequences()) {
+            set_err(err, "the number of sequences must be 1 to " + std::to_string(llama_max_parallel_sequences() - 1));
             return nullptr;
         }
+        const uint32_t n_seq_all = p.n_seq_max + 1;
         if (p.n_threads < 1 || p.n_threads > GGML_MAX_N_THREADS) {
             set_err(err, "the number of threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS));
             return nullptr;
@@ -178,10 +187,10 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
         auto * c = new la_context();
         auto cp = llama_context_default_params();
         // llama.cpp aborts the process when a batch cannot hold one token of each sequence; it cuts n_batch to n_ctx.
-        cp.n_ctx = std::max(p.n_ctx > 0 ? p.n_ctx : (uint32_t) std::max(llama_model_n_ctx_train(m->model), 1), p.n_seq_max);
-        cp.n_batch = std::max(p.n_batch, p.n_seq_max);
+        cp.n_ctx = std::max(p.n_ctx > 0 ? p.n_ctx : (uint32_t) std::max(llama_model_n_ctx_train(m->model), 1), n_seq_all);
+        cp.n_batch = std::max(p.n_batch, n_seq_all);
         cp.n_ubatch = p.n_ubatch;
-        cp.n_seq_max = p.n_seq_max;
+        cp.n_seq_max = n_seq_all;
         cp.n_threads = p.n_threads;
         cp.n_threads_batch = p.n_threads;
         cp.flash_attn_type = (llama_flash_attn_type) p.flash_attn;

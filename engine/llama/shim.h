@@ -28,6 +28,8 @@ void la_free(void * p);
 // la_init prepares the back ends and routes llama.cpp's log to la_go_log, once.
 void la_init(void);
 const char * la_version(void);
+// la_build names the source, the compiler and the target of this build, and the features of the processor that it uses.
+char * la_build(void);
 // la_devices returns one "name<TAB>description<TAB>kind<TAB>free bytes<TAB>total bytes" line per device.
 char * la_devices(void);
 
@@ -98,6 +100,15 @@ void la_memory_clear(la_context * c);
 size_t la_state_seq_size(la_context * c, int32_t seq);
 size_t la_state_seq_get(la_context * c, int32_t seq, uint8_t * out, size_t cap);
 size_t la_state_seq_set(la_context * c, int32_t seq, const uint8_t * in, size_t len, char * err);
+
+// The state of positions p0 to p1 - 1 of one sequence, of which all must be there. They go through a sequence of the
+// context's own that callers cannot name; the cells of the source stay where they are, and shared.
+// la_range_get returns a copy of the state that the caller frees with la_free, and its size; NULL on an error.
+uint8_t * la_range_get(la_context * c, int32_t seq, int32_t p0, int32_t p1, size_t * size, char * err);
+// la_range_set appends a state to a sequence that ends at p0. 0 ok; 1 no room in the KV cache; -1 not a state of
+// exactly these positions. After an error the sequence is as it was. llama.cpp does not notice changed bytes of the
+// cells themselves.
+int32_t la_range_set(la_context * c, int32_t seq, int32_t p0, int32_t p1, const uint8_t * in, size_t len, char * err);
 
 // --- sampling -------------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,8 @@ var rules = []rule{
 
 	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
-	{"engine", []string{"engine/llama", "engine/gguf"}, "the engine serves any caller of llms.Model, not this agent"},
+	{"engine/kvstore", nil, "the store keeps bytes by their key; what they mean is the engine's matter"},
+	{"engine", []string{"engine/llama", "engine/gguf", "engine/kvstore"}, "the engine serves any caller of llms.Model, not this agent"},
 
 	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
 	{"lifecycle", []string{"graph/store/fulltext", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
@@ -45,7 +46,7 @@ var rules = []rule{
 	}, "the agent runs with any saver, any llms.Model and any settings, which app chooses"},
 
 	{"app", []string{
-		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
+		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/kvstore", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
 		"internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
