@@ -181,9 +181,14 @@ func (c *Campaign) measure(ctx context.Context, f *folder, done *Measured) error
 		return fmt.Errorf("making the folder for samples: %w", err)
 	}
 	defer os.Remove(where) //nolint:errcheck // it stays when samples are kept in it
+	warmKV := f.join("warm-kv")
+	if err := os.RemoveAll(warmKV); err != nil { // of a run that was stopped
+		return fmt.Errorf("removing the KV cache of earlier warm-ups: %w", err)
+	}
+	defer os.RemoveAll(warmKV) //nolint:errcheck // it would only take room
 	model := modelWatch{rounds: len(c.Rounds), failed: map[string]bool{}}
 	warm := c.runner(where)
-	warm.Keep = false
+	warm.Keep, warm.WarmKV, warm.KeepKV = false, warmKV, warmKV
 	for _, j := range c.warmups() {
 		s, err := warm.Sample(ctx, j.c, j.round, j.repetition)
 		if err != nil {
@@ -195,7 +200,7 @@ func (c *Campaign) measure(ctx context.Context, f *folder, done *Measured) error
 		}
 	}
 	for i, j := range todo {
-		s, err := c.sample(ctx, f, j)
+		s, err := c.sample(ctx, f, j, warmKV)
 		if err != nil {
 			return err
 		}
@@ -209,9 +214,10 @@ func (c *Campaign) measure(ctx context.Context, f *folder, done *Measured) error
 }
 
 // sample does one sample and keeps it.
-func (c *Campaign) sample(ctx context.Context, f *folder, j job) (Sample, error) {
+func (c *Campaign) sample(ctx context.Context, f *folder, j job, warmKV string) (Sample, error) {
 	var entries []entry
 	r := c.runner(f.join(samplesDir))
+	r.WarmKV = warmKV
 	r.Collect = func(s *Sample, telemetry string) (err error) {
 		entries, err = f.records(s.label(), telemetry)
 		return err

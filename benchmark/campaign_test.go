@@ -126,7 +126,7 @@ func TestCampaign(t *testing.T) {
 	done, err := c.Start(t.Context(), c.root)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"R0 42 answer", "R1 42 answer",
+		"R0 42 Hello!", "R1 42 Hello!",
 		"R0 42 answer", "R1 42 answer", "R0 42 failed", "R1 42 failed",
 		"R0 43 answer", "R1 43 answer", "R0 43 failed", "R1 43 failed",
 	}, c.calls(t), "warm-ups, then rounds by turns in each case and repetition")
@@ -229,6 +229,7 @@ func TestNoModelStopsTheRun(t *testing.T) {
 
 	c = try(t, "no model")
 	c.Warmups, c.Runs = 1, 1
+	c.Environ = append(c.Environ, fakeWarmup+"=no model")
 	done, err = c.Start(t.Context(), c.root)
 	require.ErrorIs(t, err, ErrModel)
 	require.Empty(t, done.Samples, "the warm-ups tell")
@@ -291,6 +292,35 @@ func TestInterruptAndResume(t *testing.T) {
 	require.Len(t, done.Samples, 12)
 	c.requireWhole(t)
 	require.Len(t, c.calls(t), 5+2+10, "warm-ups, and what was left, are done")
+}
+
+// TestSamplesBeginWithTheCacheOfTheWarmups sees that each sample has what all tasks share in its KV cache, and nothing of another sample.
+func TestSamplesBeginWithTheCacheOfTheWarmups(t *testing.T) {
+	t.Parallel()
+	c := try(t, "answer", "failed")
+	c.Warmups, c.Runs = 2, 1
+	_, err := c.Start(t.Context(), c.root)
+	require.NoError(t, err)
+	data, err := os.ReadFile(c.log + ".kv")
+	require.NoError(t, err)
+	require.Equal(t, "Hello: \nHello: Hello\nHello: Hello\nHello: Hello\n"+
+		"answer: Hello\nanswer: Hello\nfailed: Hello\nfailed: Hello\n", string(data))
+	require.NoDirExists(t, filepath.Join(c.folder(), "warm-kv"))
+}
+
+func TestLinkedFilesThatAreThereStay(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")
+	require.NoError(t, linkFiles(filepath.Join(from, "none"), to))
+	require.NoDirExists(t, to)
+	require.NoError(t, os.WriteFile(filepath.Join(from, "a"), []byte("1"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(from, "b"), 0o755))
+	require.NoError(t, linkFiles(from, to))
+	require.NoError(t, linkFiles(from, to))
+	entries, err := os.ReadDir(to)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Error(t, linkFiles(filepath.Join(from, "a"), to), "it is no folder")
 }
 
 func TestKeptFolders(t *testing.T) {

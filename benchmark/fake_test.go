@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,9 +67,19 @@ type fakeCall struct {
 }
 
 const (
-	fakeGate = "LLAMA_AGENT_FAKE_GATE" // see "gate"
-	fakeLog  = "LLAMA_AGENT_FAKE_LOG"  // file that gets a line for each call "by goal": switches, seed and goal
+	fakeGate   = "LLAMA_AGENT_FAKE_GATE"   // see "gate"
+	fakeWarmup = "LLAMA_AGENT_FAKE_WARMUP" // what a warm-up does
+	fakeLog    = "LLAMA_AGENT_FAKE_LOG"    // file that gets a line for each call "by goal": switches, seed and goal
 )
+
+func addText(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
 
 // recordCall tells of a call in the log, and writes records of telemetry, the last of them cut off.
 func recordCall(args []string) error {
@@ -90,6 +101,22 @@ func recordCall(args []string) error {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
+	}
+	// What is in the KV cache, and then something of this call.
+	cached, err := os.ReadDir(c.Engine.KVStorePath)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, entry := range cached {
+		names = append(names, entry.Name())
+	}
+	goal := strings.Trim(args[len(args)-1], "!")
+	if err := addText(os.Getenv(fakeLog)+".kv", fmt.Sprintf("%s: %s\n", goal, strings.Join(names, " "))); err != nil {
+		return err
+	}
+	if err := addText(filepath.Join(c.Engine.KVStorePath, goal), "x"); err != nil {
+		return err
 	}
 	for name, text := range map[string]string{
 		"inference_events.jsonl": `{"task_id":"t","seed":%d}` + "\n" + `{"task_id":"t","round":"theirs"}` + "\n" + `{"task_id":`,
@@ -113,6 +140,9 @@ func fakeProgram(args []string) int {
 	if mode == "by goal" {
 		if mode = args[len(args)-1]; recordCall(args) != nil {
 			return 1
+		}
+		if mode == warmupCase.Goal {
+			mode = os.Getenv(fakeWarmup)
 		}
 	}
 	switch mode {

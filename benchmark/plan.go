@@ -10,9 +10,10 @@ type Plan struct {
 	Suite   *SuiteFile
 	Cases   []Case
 	Rounds  []Round // in the order in which they take turns
-	// Warmups are samples of the first case that each round does before anything is measured, each time the run begins or is
-	// resumed. What they warm are the files of the program and the model in the system's cache; the caches of a sample are its
-	// own, so that one case would warm nothing for another.
+	// Warmups are greetings that each round answers before anything is measured, each time the run begins or is resumed. They warm
+	// the system's cache of the program's and the model's files, and fill a KV cache with the rules that all tasks share. Each
+	// sample begins with a KV cache as the warm-ups left it, which is what a user's second task finds; what a sample adds to
+	// its own is seen by no other.
 	Warmups int
 	Runs    int           // measured samples of each case and round
 	Limit   time.Duration // of one process; 0: [DefaultLimit]
@@ -56,7 +57,7 @@ func (p *Plan) warmups() []job {
 	var list []job
 	for range p.Warmups {
 		for _, round := range p.Rounds {
-			list = append(list, job{p.Cases[0], round, 0})
+			list = append(list, job{warmupCase, round, 0})
 		}
 	}
 	return list

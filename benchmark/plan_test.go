@@ -30,5 +30,5 @@ func TestWarmups(t *testing.T) {
 	for _, j := range p.warmups() {
 		order = append(order, j.c.ID+j.round.Name)
 	}
-	require.Equal(t, []string{"aR2", "aR0", "aR2", "aR0"}, order)
+	require.Equal(t, []string{"warm-upR2", "warm-upR0", "warm-upR2", "warm-upR0"}, order)
 }

@@ -25,6 +25,9 @@ type Runner struct {
 	Values     map[string]any // of the configuration, by section.key, for all rounds; nil: the defaults
 	Environ    []string       // environment of the program; variables that configure it are left out
 
+	WarmKV string // folder of KV caches that those of samples begin with; empty: they begin empty
+	KeepKV string // folder that gets what samples have in their KV caches at the end; empty: it is lost
+
 	// Collect is called with each sample that has ended and the folder of its records of telemetry, before the folder of the
 	// sample goes; may be nil.
 	Collect func(s *Sample, telemetry string) error
@@ -66,8 +69,19 @@ func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int
 	if w.before, err = FixtureDigest(w.workspace); err != nil {
 		return s, err
 	}
+	kv := stores{shared: w.shared()}.kv()
+	if r.WarmKV != "" {
+		if err := linkFiles(r.WarmKV, kv); err != nil {
+			return s, err
+		}
+	}
 	if err := w.do(ctx, c); err != nil {
 		return s, err
+	}
+	if r.KeepKV != "" {
+		if err := linkFiles(kv, r.KeepKV); err != nil {
+			return s, err
+		}
 	}
 	if r.Collect != nil {
 		err = r.Collect(&s, stores{shared: w.shared()}.telemetry())

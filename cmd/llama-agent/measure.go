@@ -33,7 +33,7 @@ func (o *measureOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.suite, "suite", "", "suite of this program by its `NAME`, or any other by the path of its file")
 	flags.StringArrayVar(&o.cases, "case", nil, "only the case with this `ID` (repeatable)")
-	flags.IntVar(&o.warmups, "warmup-runs", 0, "`N` samples of the first case that each round does before anything is measured (default: as in the suite)")
+	flags.IntVar(&o.warmups, "warmup-runs", 0, "`N` greetings that each round answers before anything is measured (default: as in the suite)")
 	flags.IntVar(&o.runs, "measured-runs", 0, "`N` samples of each case in each round (default: as in the suite)")
 	flags.StringVar(&o.root, "output-root", "data/benchmark", "folder that the one of the results is made in, `DIR`")
 	flags.StringVar(&o.resume, "resume", "", "go on with the run in the folder `DIR`, with the same settings; what it measures need not be said again")
@@ -241,7 +241,7 @@ func (s *session) tellProgress(plan benchmark.Plan, p benchmark.Progress) {
 	}
 	what := fmt.Sprintf("[%d/%d] %s %s #%d", p.Done, p.Total, one.Case, one.Round, one.Repetition)
 	if p.Warmup {
-		what = fmt.Sprintf("warm-up %s %s", one.Case, one.Round)
+		what = "warm-up " + one.Round
 	}
 	left := ""
 	if p.Left > 0 {
