@@ -74,17 +74,21 @@ func (f *flow) routeStep(s graph.State) string {
 	return reflectorNode
 }
 
-// lastRunFailed reports whether the step that ran last has failed.
+// lastRunFailed reports whether the step that ran last has failed. A refused step is no failure, because what comes after it was not
+// planned on its result; but a plan with two of them in a row is one of things that are not to be had.
 func lastRunFailed(plan []Step) bool {
-	for i := len(plan) - 1; i >= 0; i-- {
+	refused := 0
+	for i := len(plan) - 1; i >= 0 && refused < 2; i-- {
 		switch plan[i].State {
 		case StepFailed:
 			return true
-		case StepDone, StepRefused: // what comes after a refused step was not planned on its result
+		case StepDone:
 			return false
+		case StepRefused:
+			refused++
 		}
 	}
-	return false
+	return refused == 2
 }
 
 func routeReview(s graph.State) string {

@@ -125,7 +125,7 @@ func TestIterationLimit(t *testing.T) {
 			thing := []string{"stone", "lamp", "ledger"}[i]
 			s = append(s, plan("look at "+thing+"|look"), args(`{"at":"`+thing+`"}`))
 			if thing == "ledger" {
-				s = append(s, choose("none"))
+				s = append(s, choose("query"), args(`{"at":"ledger"}`))
 			}
 			s = append(s, review("continue", "more"))
 		}

@@ -46,6 +46,19 @@ func TestARefusedStepIsNotPlannedAgain(t *testing.T) {
 	require.Equal(t, agent.StatusFailed, report.Status, "the cat is missing")
 }
 
+func TestPlansThatFindNothingEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("see the cat|look|cat"), choose("none"), review("continue", "the cat"), plan("see the dog|look|dog"), choose("none"),
+		answer("neither"))
+	report := r.run("Where are they?")
+	require.Equal(t, agent.KindNoProgress, report.Error.Kind)
+	require.Equal(t, "failed failed", states(report))
+
+	r = newRig(t, nil, plan("delete the stone|find|stone", "delete the lamp|find|lamp", "delete the cat|find|cat"), args(`{"text":"delete"}`), args(`{"text":"delete"}`),
+		review("failed", "all"), answer("refused")).withFind()
+	require.Equal(t, "refused refused pending", states(r.run("Delete all.")))
+}
+
 func TestAnswerThatIsAReviewIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, plan("greet|none"), answer(`{"decision":"failed","missing":["x"],"reason":"y"}`), answer("hello"))

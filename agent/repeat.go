@@ -70,12 +70,12 @@ func sameAsBefore(calls []Call, key string) comparison {
 // settled reports whether a call has given the same outcome twice in a row.
 func settled(calls []Call, key string) bool { return sameAsBefore(calls, key) == resultsEqual }
 
-// broughtSomething reports whether a plan's calls told anything that the calls before it had not.
+// broughtSomething reports whether a plan's calls found anything that the calls before it had not. What failed found nothing.
 func broughtSomething(calls []Call, iteration int) bool {
 	known := map[string]bool{}
 	for i := range calls {
 		c := &calls[i]
-		if c.Skipped {
+		if c.Skipped || c.Error != nil {
 			continue
 		}
 		fact := c.key() + "\n" + c.Text
