@@ -405,10 +405,10 @@ func TestFoldersThatAreNoResults(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, manifestFile)
 	for text, why := range map[string]string{
-		`{"schema_version":99,"cases":7}`: "has version 99, this program reads 1; use the program that wrote it",
-		`{}`:                              "has version 0",
-		`{"schema_version":1,"cases":7}`:  "cannot unmarshal number",
-		`{`:                               "unexpected end of JSON input",
+		`{"schema_version":99,"cases":7}`: "it is 99, this program reads 1; use the llama-agent that wrote it",
+		`{}`:                              "\"schema_version\": is missing",
+		`{"schema_version":1,"cases":7}`:  "field \"cases\"",
+		`{`:                               "manifest.json:1: it is no JSON",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		_, err := c.Resume(t.Context(), dir)

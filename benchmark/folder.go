@@ -27,8 +27,6 @@ var (
 	ErrInUse = errors.New("benchmark: the folder of results is in use")
 	// ErrNoResults says that a folder holds no results.
 	ErrNoResults = errors.New("benchmark: no results")
-	// ErrSchema says that results were written by a version of the program whose files are different.
-	ErrSchema = errors.New("benchmark: results of another schema version")
 )
 
 // folder is a folder of results that this process has for itself until it is closed. A sample is in it as soon as its line in
@@ -92,32 +90,14 @@ func (f *folder) writeManifest(m *Manifest) error {
 	return nil
 }
 
-// StoredManifest reads the manifest of a folder of results. Its errors are [ErrNoResults], [ErrSchema], or say what is wrong
+// StoredManifest reads the manifest of a folder of results. Its errors are [ErrNoResults], or a [*ResultsError] that says what is wrong
 // with the file.
 func StoredManifest(path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %q: it has no %s", ErrNoResults, path, manifestFile)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the results: %w", err)
-	}
-	var version struct {
-		SchemaVersion int `json:"schema_version"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, fmt.Errorf("reading %q: %w", name, err)
-	}
-	if version.SchemaVersion != SchemaVersion {
-		return nil, fmt.Errorf("%w: %q has version %d, this program reads %d; use the program that wrote it",
-			ErrSchema, name, version.SchemaVersion, SchemaVersion)
-	}
-	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("reading %q: %w", name, err)
-	}
-	return &m, nil
+	return loadManifest(name)
 }
 
 // StoredSuite reads the suite that the results in a folder were measured with.
