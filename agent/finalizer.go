@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	}
 	question := templates.Render(templates.Finalizer, data)
 	r := request{label: "answer", instruction: question, stream: true}
+	said := "" // of the work, in a form that is no answer
 	for range 2 {
 		text, err := w.ask(ctx, r)
 		if cut, ok := errors.AsType[*CutError](err); ok {
@@ -41,6 +43,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		}
 		reason := "it was empty"
 		if text = unwrapped(strings.TrimSpace(text), w.task.Goal); isAction(text) {
+			said = cmp.Or(reasonOf(text), said)
 			text, reason = "", "it was a plan, a call or a review; the steps are over, write the answer as text"
 		}
 		if text != "" {
@@ -51,11 +54,24 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		}
 		r.instruction = question + "\n\n" + templates.Render(templates.NoticeInvalid, templates.InvalidData{Reason: reason})
 	}
+	if said != "" {
+		w.answer = &said
+		return nil
+	}
 	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
 }
 
 // answerKeys are what a small model calls an answer when it writes an object.
 var answerKeys = []string{roleAnswer, "result", "response", "reply", "text", "message"}
+
+// reasonOf is what a review that stands for an answer says in words.
+func reasonOf(text string) string {
+	var review Review
+	if json.NewDecoder(strings.NewReader(unfence(text))).Decode(&review) != nil {
+		return ""
+	}
+	return strings.TrimSpace(review.Reason)
+}
 
 // unwrapped takes an answer out of an object with nothing else in it, {"answer":"…"}, as a small model writes among so many objects.
 // A task that speaks of JSON gets what the model wrote.

@@ -125,7 +125,7 @@ func (l *Lifecycle) holds(record string) bool {
 // stripped returns what the state holds of a call: of one whose whole is in the store the summary.
 func (l *Lifecycle) stripped(c Call) Call {
 	if l.holds(c.Record) {
-		c.Whole = whole(c.Result)
+		c.Extent = extentOf(c.Result)
 		c.Text, c.Result = "", nil
 	}
 	return c

@@ -12,22 +12,39 @@ import (
 
 // needsReview reports whether a review could find something open. It could not when each step of the plan was refused, or ended with a
 // call that worked and whose result is whole: then there is all that the plan asked for, and the model that made the plan is the
-// one that would judge it. The rule reads the outcome of calls only, never their words. See Config.TrustPlan.
+// one that would judge it. A result with nothing in it says something, too, as long as another has more. The rule reads the outcome of
+// calls only, never their words. See Config.TrustPlan.
 func needsReview(plan []Step, calls []Call) bool {
 	last := map[int]*Call{}
 	for i := range calls {
 		last[calls[i].Step] = &calls[i]
 	}
+	empty, found := false, false
 	for _, s := range plan {
 		if s.State == StepDropped || s.State == StepRefused || s.State == StepDone && s.Tool == NoTool {
 			continue
 		}
 		c := last[s.Number]
-		if s.State != StepDone || c == nil || c.Error != nil || c.Artifact != "" && !c.Near && !lookedInto(c.Artifact, calls) || c.Artifact == "" && !c.Whole && !whole(c.Result) {
+		if s.State != StepDone || c == nil || c.Error != nil {
 			return true
 		}
+		extent := c.extent()
+		if c.Artifact != "" {
+			extent = part
+			if c.Near || lookedInto(c.Artifact, calls) {
+				extent = whole
+			}
+		}
+		switch extent {
+		case part:
+			return true
+		case nothing:
+			empty = true
+		case whole:
+			found = true
+		}
 	}
-	return false
+	return empty && !found
 }
 
 // lookedInto reports whether a call that worked was about a stored result.
@@ -37,24 +54,44 @@ func lookedInto(artifact string, calls []Call) bool {
 	})
 }
 
-// whole reports whether a result object says that it holds everything: by convention it says "truncated": true or "at_end":
-// false when there is more, and has an empty list when nothing was found; "near": true says that it has what it was asked for all the
-// same.
-func whole(result json.RawMessage) bool {
+// extent is how much of what a call asked for its result has.
+type extent string
+
+const (
+	nothing extent = "nothing"
+	part    extent = "part"
+	whole   extent = "whole"
+)
+
+// extent reads the result of a call, or what the state keeps of that when the result itself is in the store of records.
+func (c *Call) extent() extent {
+	if c.Extent != "" {
+		return c.Extent
+	}
+	return extentOf(c.Result)
+}
+
+// extentOf reads a result object: by convention it says "truncated": true or "at_end": false when there is more, and has an empty list
+// when nothing was found; "near": true says that it has what it was asked for all the same. What is no object is a part of something.
+func extentOf(result json.RawMessage) extent {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil {
-		return false
+		return part
 	}
 	if string(fields["near"]) == "true" {
-		return true
+		return whole
 	}
+	found := whole
 	for name, value := range fields {
 		text := string(value)
-		if name == "truncated" && text == "true" || name == "at_end" && text == "false" || text == "[]" {
-			return false
+		if name == "truncated" && text == "true" || name == "at_end" && text == "false" {
+			return part
+		}
+		if text == "[]" {
+			found = nothing
 		}
 	}
-	return true
+	return found
 }
 
 // review judges the results against the task, and decides what follows.

@@ -21,7 +21,7 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 
 	Outcome
-	Whole bool `json:"whole,omitempty"` // Result is missing, and said that it is all there is
+	Extent extent `json:"extent,omitempty"` // of Result, when that is missing
 	// Skipped marks a call that was refused because an equal one had run and nothing had changed since.
 	Skipped bool `json:"skipped,omitempty"`
 	// Rejected marks a call that never reached its tool: the tool does not exist, or its arguments do not fit the schema.

@@ -16,7 +16,7 @@ func TestStoredFormOfCalls(t *testing.T) {
 		value  any
 	}{
 		"call": {`{"step":1,"iteration":2,"tool":"look","arguments":{"at":"x"},"text":"t","result":{"n":1},"error":{"kind":"failed","message":"m"},
-			"tokens":3,"summary_tokens":4,"summary":"s","record":"memory://r","whole":true,"artifact":"artifact://a","near":true,"guide":true,
+			"tokens":3,"summary_tokens":4,"summary":"s","record":"memory://r","extent":"whole","artifact":"artifact://a","near":true,"guide":true,
 			"skipped":true,"rejected":true,"read_only":true,"duration_ms":5}`, &Call{}},
 		"smallest call": {`{"step":1,"iteration":2,"tool":"look","arguments":null,"text":"","duration_ms":0}`, &Call{}},
 		"outcome": {`{"text":"t","result":{"n":1},"error":{"kind":"failed","message":"m"},"artifact":"artifact://a","record":"memory://r","summary":"s",

@@ -35,7 +35,7 @@ type LogSearchResult struct {
 	Total int `json:"total"`
 	// OtherCase counts further lines that match when letter case is ignored.
 	OtherCase int          `json:"other_case,omitempty"`
-	Levels    []LevelCount `json:"levels"` // of the lines in Total
+	Levels    []LevelCount `json:"levels"` // of the lines in Total or, when that is 0, in OtherCase
 	// OtherLevels counts lines that match but for their level.
 	OtherLevels []LevelCount `json:"other_levels,omitempty"`
 	// Untimed counts lines that match but have no time to compare with Since and Until.
@@ -255,6 +255,7 @@ func (s *logMatches) result(path string, args searchLogArgs) LogSearchResult {
 	from := &s.strict
 	if from.total == 0 && s.loose.total > 0 {
 		from = &s.loose
+		r.Levels = levelCounts(from.levels)
 		r.OtherLevels, r.Untimed = levelCounts(from.other), from.untimed
 	}
 	r.Matches = append(r.Matches, from.matches...)

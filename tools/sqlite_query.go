@@ -24,7 +24,7 @@ const (
 
 type queryArgs struct {
 	DBPath  string `json:"db_path" jsonschema:"SQLite file, relative to the workspace" arg:"minlen=1"`
-	Query   string `json:"query" jsonschema:"one SQL SELECT statement whose result is the answer: it counts, sums, sorts and joins as needed" arg:"minlen=1,maxlen=2000"`
+	Query   string `json:"query" jsonschema:"one SQL SELECT statement; it does all counting, adding and joining" arg:"minlen=1,maxlen=2000"`
 	MaxRows int    `json:"max_rows,omitempty" jsonschema:"most rows to return" arg:"min=1,max=10000,default=50"`
 }
 
