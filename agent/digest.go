@@ -26,7 +26,7 @@ func (w *work) digest() []templates.SourceData {
 		if c.Skipped || c.Guide || c.Error != nil || len(c.Text) < digestBytes {
 			continue
 		}
-		if line := nearestLine(c.Text, w.stepText(c.Step), w.task.Goal); line != "" {
+		if line := nearestLine(c.Text, w.stepText(c.Step), w.subject()); line != "" {
 			out = append(out, templates.SourceData{Name: w.source(&c), Line: oneLine(line)})
 		}
 	}
@@ -38,18 +38,16 @@ func (w *work) digest() []templates.SourceData {
 
 // nearestLine is the line of a text that is likely to be about the step, else about the task, or "".
 func nearestLine(text, step, goal string) string {
-	for _, about := range []string{step, goal + "\n" + step} {
-		best := excerpt.Piece{}
-		for _, p := range excerpt.Nearest([]byte(text), about, digestChars) {
-			if p.Share > best.Share {
-				best = p
-			}
-		}
-		if best.Share >= excerpt.Near {
-			return strings.TrimSpace(best.Text)
+	best := excerpt.Piece{}
+	for _, p := range excerpt.First([]byte(text), digestChars, step, goal, goal+"\n"+step) {
+		if p.Share > best.Share {
+			best = p
 		}
 	}
-	return ""
+	if best.Share < excerpt.Near {
+		return ""
+	}
+	return strings.TrimSpace(best.Text)
 }
 
 // source names what a call read.

@@ -265,6 +265,8 @@ func kindOf(o llms.CallOptions) string {
 		return askReview
 	case len(properties) == 1 && properties["tool"] != nil:
 		return askChoice
+	case len(properties) == 1 && properties["answer"] != nil:
+		return askAnswer
 	}
 	return askArgs
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,8 @@ import (
 	"github.com/llama-agent/llama-agent/templates"
 )
 
-// writeAnswer asks for the answer. An empty one is asked for once more; one that is cut twice is kept as a partial answer.
+// writeAnswer asks for the answer. One that is empty, or no answer, is asked for once more; one that is cut twice is kept as a partial
+// answer. What was refused is said before it by the program, because a small model may leave it out.
 func (w *work) writeAnswer(ctx context.Context) error {
 	data := templates.FinalizerData{Task: w.task.Goal, Language: languageOf(w.task.Goal)}
 	for _, c := range w.calls() {
@@ -34,44 +34,51 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		data.Fence = fence(compactJSON(data.Near))
 	}
 	question := templates.Render(templates.Finalizer, data)
-	r := request{label: "answer", instruction: question, stream: true}
-	said := "" // of the work, in a form that is no answer
-	for range 2 {
-		text, err := w.ask(ctx, r)
-		if cut, ok := errors.AsType[*CutError](err); ok {
-			text = cut.Partial
-		}
-		reason := "it was empty"
-		if text = unwrapped(strings.TrimSpace(text), w.task.Goal); isAction(text) {
-			said = cmp.Or(reasonOf(text), said)
-			text, reason = "", "it was a plan, a call or a review; the steps are over, write the answer as text"
-		}
-		if text != "" {
-			w.answer = &text
-		}
-		if err != nil || text != "" {
-			return err
-		}
-		r.instruction = question + "\n\n" + templates.Render(templates.NoticeInvalid, templates.InvalidData{Reason: reason})
+	preface := refusal(data.Language, data.Refused)
+	r := request{label: "answer", instruction: question, stream: true, preface: preface}
+	text, err := w.ask(ctx, r)
+	if cut, ok := errors.AsType[*CutError](err); ok {
+		text = cut.Partial
 	}
-	if said != "" {
-		w.answer = &said
-		return nil
+	reason := "it was empty"
+	if text = unwrapped(strings.TrimSpace(text), w.task.Goal); isAction(text) {
+		text, reason = "", "it was a plan, a call or a review; the steps are over"
 	}
-	return &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
+	if text == "" && err == nil {
+		text, err = w.answerInAForm(ctx, question, reason, preface)
+	}
+	if text != "" {
+		text = preface + text
+		w.answer = &text
+	}
+	return err
+}
+
+// answerInAForm asks for the answer as an object. A model that goes on in the form of the transcript writes it where a text has failed.
+func (w *work) answerInAForm(ctx context.Context, question, reason, preface string) (string, error) {
+	form, err := answerForm()
+	if err != nil {
+		return "", err
+	}
+	notice := templates.Render(templates.NoticeInvalid, templates.InvalidData{Reason: reason + `. Reply: {"answer":"..."}`})
+	reply, err := w.ask(ctx, request{label: "answer in a form", instruction: question + "\n\n" + notice, form: form})
+	if cut, ok := errors.AsType[*CutError](err); ok {
+		reply, err = cut.Partial, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text := unwrapped(strings.TrimSpace(reply), "") // a model without grammars may write the text alone
+	if text == "" || isAction(text) {
+		return "", &Failure{Node: w.node, Kind: KindEmptyReply, Message: "the model gave no answer twice"}
+	}
+	w.startAnswer(ctx, preface)
+	w.emit(ctx, AnswerDelta{Text: text})
+	return text, nil
 }
 
 // answerKeys are what a small model calls an answer when it writes an object.
 var answerKeys = []string{roleAnswer, "result", "response", "reply", "text", "message"}
-
-// reasonOf is what a review that stands for an answer says in words.
-func reasonOf(text string) string {
-	var review Review
-	if json.NewDecoder(strings.NewReader(unfence(text))).Decode(&review) != nil {
-		return ""
-	}
-	return strings.TrimSpace(review.Reason)
-}
 
 // unwrapped takes an answer out of an object with nothing else in it, {"answer":"…"}, as a small model writes among so many objects.
 // A task that speaks of JSON gets what the model wrote.

@@ -1,6 +1,9 @@
 package agent
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // taskLanguage is what the answer's language is called when the task does not show it.
 const taskLanguage = "the language of the task"
@@ -46,4 +49,23 @@ func languageOf(task string) string {
 		}
 	}
 	return taskLanguage
+}
+
+// notAllowed begins the sentence that says what was refused.
+var notAllowed = map[string]string{
+	"Chinese": "未执行，因为不允许：", "Japanese": "許可されていないため、実行していません：",
+	"Korean": "허용되지 않아 실행하지 않았습니다: ",
+}
+
+// refusal says in a language what was not done because it is not allowed, as the beginning of an answer; in English where it has no
+// words for it. Nothing refused gives nothing.
+func refusal(language string, refused []string) string {
+	if len(refused) == 0 {
+		return ""
+	}
+	begin, known := notAllowed[language]
+	if !known {
+		begin = "Not done, because it is not allowed: "
+	}
+	return begin + strings.Join(refused, "; ") + "\n\n"
 }

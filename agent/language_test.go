@@ -25,3 +25,19 @@ func TestLanguageOfATask(t *testing.T) {
 		require.Equal(t, want, languageOf(task), task)
 	}
 }
+
+func TestRefusalIsSaidInTheLanguageOfTheTask(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, refusal("Chinese", nil))
+	require.Equal(t, "未执行，因为不允许：删除\n\n", refusal("Chinese", []string{"删除"}))
+	for _, language := range []string{"Greek", taskLanguage} {
+		require.Equal(t, "Not done, because it is not allowed: a; b\n\n", refusal(language, []string{"a", "b"}))
+	}
+	for language := range notAllowed {
+		known := false
+		for _, l := range languages {
+			known = known || l.name == language
+		}
+		require.True(t, known, language)
+	}
+}

@@ -67,7 +67,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		if o.Artifact != "" { // its description has the facts; what counts is how to get at the rest
 			facts = json.RawMessage(compactJSON(map[string]string{"artifact_id": o.Artifact}))
 		}
-		o.Summary = summaryOf(o.Text, facts, o.Error, w.stepText(call.Step), w.task.Goal, l.SummaryChars)
+		o.Summary = summaryOf(o.Text, facts, o.Error, w.stepText(call.Step), w.subject(), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
 			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),
@@ -102,9 +102,21 @@ func (w *work) recordKey(effect string, o *outcome) string {
 	return fmt.Sprintf("%s/%s/%s/%x", w.thread, w.node, effect, sum.Sum(nil)[:16])
 }
 
-// about is what the results of a step are needed for.
+// about is what the results of a step are needed for, one line each.
 func (w *work) about(step int) string {
-	return strings.TrimSuffix(w.task.Goal+"\n"+w.stepText(step), "\n")
+	return strings.TrimSuffix(oneLine(w.subject())+"\n"+oneLine(w.stepText(step)), "\n")
+}
+
+// subject is what the task asks, without the names of tools and files: these tell where to look, and stand in no line that is looked for.
+func (w *work) subject() string {
+	var names []string
+	for _, name := range w.offered.Names() {
+		names = append(names, name, " ")
+	}
+	for _, f := range w.task.Facts.Files {
+		names = append(names, f.Path, " ")
+	}
+	return strings.NewReplacer(names...).Replace(w.task.Goal)
 }
 
 // stepText is what a step is to do.
@@ -201,10 +213,7 @@ func summaryOf(text string, result json.RawMessage, failed *CallError, step, goa
 		}
 	}
 	// The step says what of the task this result is for; its few words choose better than all those of the task.
-	pieces := excerpt.Nearest([]byte(text), step, left*3/4)
-	if !excerpt.IsNear(pieces) {
-		pieces = excerpt.Nearest([]byte(text), goal+"\n"+step, left*3/4)
-	}
+	pieces := excerpt.First([]byte(text), left*3/4, step, goal, goal+"\n"+step)
 	if len(pieces) == 0 {
 		add(cutMiddle(text, max(left-80, 0)*len(text)/max(1, len([]rune(text)))))
 		return strings.TrimRight(clip(b.String(), chars), "\n")

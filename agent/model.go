@@ -16,9 +16,10 @@ import (
 type request struct {
 	label       string // names the stored reply
 	instruction string
-	form        *form // nil for free text
-	stream      bool  // tell the text to the observer as it comes
-	varied      bool  // the last reply to this question was of no use, and a cold model would give it again
+	form        *form  // nil for free text
+	stream      bool   // tell the text to the observer as it comes
+	preface     string // told before the text of a stream
+	varied      bool   // the last reply to this question was of no use, and a cold model would give it again
 }
 
 // variedTemperature is warm enough for another reply to the same question.
@@ -123,8 +124,7 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 		return modelReply{}, err
 	}
 	if replayed && r.stream {
-		w.attempts++
-		w.emit(ctx, AnswerStarted{Attempt: w.attempts})
+		w.startAnswer(ctx, r.preface)
 		w.emit(ctx, AnswerDelta{Text: reply.Text})
 	}
 	if w.lifecycle != nil {
@@ -137,6 +137,15 @@ func (w *work) generate(ctx context.Context, r request, limit int) (modelReply, 
 	})
 	w.checkPromptSize(ctx, messages, reply.Usage)
 	return reply, nil
+}
+
+// startAnswer tells that an answer comes.
+func (w *work) startAnswer(ctx context.Context, preface string) {
+	w.attempts++
+	w.emit(ctx, AnswerStarted{Attempt: w.attempts})
+	if preface != "" {
+		w.emit(ctx, AnswerDelta{Text: preface})
+	}
 }
 
 func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r request, limit int) (modelReply, error) {
@@ -153,8 +162,7 @@ func (w *work) callModel(ctx context.Context, messages []llms.MessageContent, r 
 	if r.stream {
 		stream = &answerStream{tell: func(text string) { w.emit(ctx, AnswerDelta{Text: text}) }}
 		options = append(options, llms.WithStreamingFunc(stream.write))
-		w.attempts++
-		w.emit(ctx, AnswerStarted{Attempt: w.attempts})
+		w.startAnswer(ctx, r.preface)
 	}
 	response, err := w.model.GenerateContent(ctx, messages, options...)
 	if err != nil {

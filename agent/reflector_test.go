@@ -49,10 +49,3 @@ func TestWhatNeedsAReview(t *testing.T) {
 		require.Equal(t, tt.want, needsReview(plan, tt.calls), name)
 	}
 }
-
-func TestAReviewForAnAnswerSaysItsReason(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "It is not allowed.", reasonOf(`{"decision":"failed","missing":["x"],"reason":" It is not allowed. "}`))
-	require.Empty(t, reasonOf(`{"tool":"look"}`))
-	require.Empty(t, reasonOf("It is."))
-}

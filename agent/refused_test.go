@@ -17,7 +17,8 @@ func TestWhatIsRefusedIsSaidAndTheRestIsDone(t *testing.T) {
 	require.Equal(t, []string{"find delete at stone", "look stone"}, r.ran(), "the step after it was not planned on its result")
 	require.Equal(t, []string{askPlan, askArgs, askReview, askAnswer}, r.model.kinds(), "nobody is asked for another way")
 	asked := r.model.questions()
-	require.Contains(t, asked[len(asked)-1].instruction(), "This was refused, and nothing was changed; say so in the answer: delete the stone\n")
+	require.Contains(t, asked[len(asked)-1].instruction(), `One part of the task was refused: "delete the stone".`)
+	require.Equal(t, "Not done, because it is not allowed: delete the stone\n\nrefused; 12 kg", report.Answer)
 	require.NotContains(t, asked[len(asked)-1].instruction(), "not complete")
 }
 
@@ -61,6 +62,8 @@ func TestPlansThatFindNothingEnd(t *testing.T) {
 
 func TestAnswerThatIsAReviewIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, plan("greet|none"), answer(`{"decision":"failed","missing":["x"],"reason":"y"}`), answer("hello"))
+	r := newRig(t, nil, plan("greet|none"), answer(`{"decision":"failed","missing":["x"],"reason":"y"}`), answer(`{"answer":"hello"}`))
 	require.Equal(t, "hello", r.run("Hello").Answer)
+	asked := r.model.questions()
+	require.Contains(t, schemaText(asked[len(asked)-1].options), `"answer"`, "a form cannot be a review")
 }

@@ -204,6 +204,15 @@ func choiceForm(names []string, limits Limits) (*form, error) {
 	return newForm(choice(oneOf(append(slices.Clone(names), NoTool)...)), choice(boundedText(1, limits.MaxTextRunes)))
 }
 
+// maxAnswerRunes bounds an answer that is asked for in a form.
+const maxAnswerRunes = 2000
+
+// answerForm asks for the answer as an object.
+func answerForm() (*form, error) {
+	answer := object(property{roleAnswer, boundedText(1, maxAnswerRunes)})
+	return newForm(answer, answer)
+}
+
 // maxMissing is how many missing things a review may name.
 const maxMissing = 4
 

@@ -111,24 +111,24 @@ func (p preview) write(b *strings.Builder) {
 	}
 }
 
-// writeNearest shows lines between the beginning and the end that share words with about, and reports whether one is near.
+// writeNearest shows lines that share words with about, wherever they stand, and reports whether one is near. Each line of about is a
+// question of its own.
 func (p preview) writeNearest(b *strings.Builder, about string, chars int) (near bool) {
 	if p.whole() || p.tail <= p.head {
 		return false
 	}
-	pieces := excerpt.Nearest(p.content[p.head:p.tail], about, chars)
+	pieces := excerpt.First(p.content, chars, append(strings.Split(about, "\n"), about)...)
 	if len(pieces) == 0 {
 		return false
 	}
-	fmt.Fprintf(b, "--- between them, nearest to the task:\n")
-	before := bytes.Count(p.content[:p.head], []byte{'\n'})
+	fmt.Fprintf(b, "--- nearest to the task:\n")
 	for _, piece := range pieces {
 		text := []rune(strings.TrimSpace(show([]byte(piece.Text))))
 		if len(text) > chars { // control characters take more when they are shown
 			text = text[:chars]
 		}
 		chars -= len(text)
-		fmt.Fprintf(b, "line %d: %s\n", before+piece.Line, string(text))
+		fmt.Fprintf(b, "line %d: %s\n", piece.Line, string(text))
 	}
 	return excerpt.IsNear(pieces)
 }

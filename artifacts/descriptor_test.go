@@ -209,7 +209,11 @@ func TestDescriptorShowsWhatTheTaskIsAbout(t *testing.T) {
 	d := Descriptor(a, []byte(content), DefaultLimits(), "Where does the key lie?")
 	require.Contains(t, d, "\nline 501: the key ␛[2J lies under the third stair\n", "with its number, made visible")
 	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "anything else"), "nearest")
-	require.NotContains(t, Descriptor(a, []byte(content), DefaultLimits(), "Which line 3?"), "\nline 3: line 3\n", "what the preview shows is not shown twice")
+	text, near := Describe(a, []byte(content+"the lock is at the gate\n"), DefaultLimits(), "Where is the lock?\nlook it up")
+	require.Contains(t, text, "\nline 1001: the lock is at the gate\n", "also what the preview shows, because it is easily overlooked")
+	require.True(t, near)
+	_, near = Describe(a, []byte(content), DefaultLimits(), "Where does the key lie?\nfind many words that stand nowhere here, in another language perhaps")
+	require.True(t, near, "each line is a question of its own")
 	require.NotContains(t, Descriptor(a, []byte(content), Limits{SummaryChars: 600}, "Where does the key lie?"), "nearest", "without a preview there is none")
 
 	rapid.Check(t, func(t *rapid.T) {

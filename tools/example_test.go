@@ -113,7 +113,7 @@ func ExampleLogs() {
 	// app.log: 3 lines, 3 records, from 2026-01-05 10:00:00Z to 2026-01-05 10:01:12Z
 	// levels: 2 error, 1 info
 	// errors, the most frequent message first:
-	// 2 error, lines 2 to 3: no answer from <ip> after <n> ms
+	// no answer from <ip> after <n> ms (error, 2 times, lines 2 to 3)
 	// values of code: E42 2 times (all in errors)
 	// 1 record of level error from 2026-01-05 10:00:12Z on in app.log (3 lines searched):
 	// 3: 2026-01-05T10:01:12Z ERROR no answer from 10.0.0.9 after 3001 ms code=E42

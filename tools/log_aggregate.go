@@ -260,9 +260,9 @@ func writePattern(b *strings.Builder, p LogPattern) {
 	}
 	level := ""
 	if p.Level != logline.NoLevel.String() {
-		level = " " + p.Level
+		level = p.Level + ", "
 	}
-	fmt.Fprintf(b, "\n%d%s, %s: %s", p.Count, level, lines, clip(text, maxPatternBytes))
+	fmt.Fprintf(b, "\n%s (%s%s, %s)", clip(text, maxPatternBytes), level, times(p.Count), lines)
 }
 
 // writeValues lists the values of a field with their counts.

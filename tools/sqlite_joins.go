@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,4 +57,69 @@ func elsewhere(relations []relation, column string) []string {
 		}
 	}
 	return out
+}
+
+// labelColumns are what tables call what a row is known by, the most telling first.
+var labelColumns = []string{"name", "title", "label", "full_name", "code"}
+
+// maxNamed bounds how many IDs of a result are told by name.
+const maxNamed = 20
+
+// namesOf tells what the IDs in a result stand for, as "product_id 3 is croissant (products.name)": a query often groups by an ID and
+// leaves out the table that has the name. It is a help only, so that an error gives none.
+func (d *database) namesOf(ctx context.Context, result QueryResult) []string {
+	var out []string
+	var relations []relation
+	for i, column := range result.Columns {
+		base, found := strings.CutSuffix(strings.ToLower(column), "_id")
+		if !found || base == "" {
+			continue
+		}
+		if relations == nil {
+			var err error
+			if relations, err = d.relations(ctx); err != nil {
+				return nil
+			}
+		}
+		at := slices.IndexFunc(relations, func(r relation) bool { return isPlural(strings.ToLower(r.name), base) && r.hasColumn("id") })
+		if at < 0 {
+			continue
+		}
+		out = append(out, d.namesIn(ctx, relations[at], column, idsIn(result.Rows, i))...)
+	}
+	return out[:min(len(out), maxNamed)]
+}
+
+// idsIn are the different whole numbers in a column of rows, in order.
+func idsIn(rows [][]any, column int) []string {
+	var out []string
+	for _, row := range rows {
+		id, ok := row[column].(json.Number)
+		if !ok || strings.ContainsAny(id.String(), ".eE") || slices.Contains(out, id.String()) {
+			continue
+		}
+		if out = append(out, id.String()); len(out) == maxNamed {
+			break
+		}
+	}
+	return out
+}
+
+// namesIn looks IDs up in a table.
+func (d *database) namesIn(ctx context.Context, r relation, column string, ids []string) []string {
+	for _, label := range labelColumns {
+		if !r.hasColumn(label) || len(ids) == 0 {
+			continue
+		}
+		var out []string
+		err := d.each(ctx, fmt.Sprintf("SELECT id, %s FROM %s WHERE id IN (%s) ORDER BY id", quoteName(label), quoteName(r.name), strings.Join(ids, ",")),
+			func(row []string) {
+				out = append(out, fmt.Sprintf("%s %s is %s (%s.%s)", column, row[0], clip(oneLine(row[1]), 80), r.name, label))
+			})
+		if err != nil {
+			return nil
+		}
+		return out
+	}
+	return nil
 }

@@ -37,6 +37,8 @@ type QueryResult struct {
 	// TotalRows counts all rows of the result, or is nil when that was not worth the time.
 	TotalRows *int `json:"total_rows"`
 	Truncated bool `json:"truncated"` // there are more rows than Rows
+	// Names tell what IDs in the rows stand for, by another table, such as "product_id 3 is croissant (products.name)".
+	Names []string `json:"names,omitempty"`
 }
 
 // A BlobValue stands for a BLOB.
@@ -69,6 +71,7 @@ func queryTool(w *workspace, options SQLiteOptions) Tool {
 			return Result{}, errChanged(db.target)
 		}
 		if err == nil {
+			result.Names = db.namesOf(queryCtx, result)
 			return Result{Data: result, Text: queryText(result)}, nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -192,6 +195,7 @@ func queryText(r QueryResult) string {
 		for i, name := range r.Columns {
 			fmt.Fprintf(&b, "\n%s: %s", oneLine(name), cellText(r.Rows[0][i]))
 		}
+		writeNames(&b, r.Names)
 		return b.String()
 	}
 	b.WriteByte('\n')
@@ -200,7 +204,14 @@ func queryText(r QueryResult) string {
 	if r.Truncated {
 		b.WriteString("\n[more rows left out; aggregate, filter, or use LIMIT and OFFSET]")
 	}
+	writeNames(&b, r.Names)
 	return b.String()
+}
+
+func writeNames(b *strings.Builder, names []string) {
+	for _, name := range names {
+		b.WriteString("\n" + name)
+	}
 }
 
 func writeRows(b *strings.Builder, rows [][]any) {

@@ -141,7 +141,7 @@ func (d *database) explainQuery(ctx context.Context, tool, statement string, err
 	problem, isSQLite := errors.AsType[*readdb.Error](err)
 	switch {
 	case errors.Is(err, readdb.ErrSeveral):
-		out.Kind, out.Message = KindDenied, tool+": the query has more than one statement, and none was run"
+		out.Kind, out.Message = KindInvalidArguments, tool+": the query has more than one statement, and none was run"
 		out.Fix = "send one SELECT statement"
 		return out
 	case errors.Is(err, readdb.ErrNone):
@@ -211,7 +211,7 @@ func (d *database) explainNames(ctx context.Context, out *Error, problem *readdb
 	switch near := nearest(bare, names, 3); {
 	case strings.HasPrefix(problem.Message, "ambiguous"):
 	case strings.HasPrefix(problem.Message, "no such column") && len(tables) > 0:
-		out.Fix = fmt.Sprintf("%s is a column of %s, which must be in the query; ", bare, listNames(tables, 3))
+		out.Fix = fmt.Sprintf("%s is a column of %s: write %s.%s, and have that table in the query; ", bare, listNames(tables, 3), tables[0], bare)
 	case len(near) > 0:
 		out.Fix = "did you mean " + quoteList(near, " or ") + "? "
 	}

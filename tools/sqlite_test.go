@@ -129,7 +129,7 @@ func TestQueryMistakesNameWhatThereIs(t *testing.T) {
 		"SELECT * FROM order_":                 {"no such table: order_", `did you mean "orders"`, "customers(id, name)"},
 		"SELEC * FROM orders":                  {`near "SELEC": syntax error`, "at `SELEC * FROM orders`", "the tables are"},
 		"SELECT id FROM orders, customers":     {"ambiguous column name: id", "customers(id, name)"},
-		"SELECT sum(total) FROM customers":     {"no such column: total", "total is a column of orders, paid, which must be in the query", "they join by orders.customer_id = customers.id"},
+		"SELECT sum(total) FROM customers":     {"no such column: total", "total is a column of orders, paid: write orders.total, and have that table in the query", "they join by orders.customer_id = customers.id"},
 		"SELECT nosuch(1)":                     {"no such function: nosuch"},
 		"SELECT * FROM orders WHERE (id = 1":   {"incomplete input"},
 		"SELECT count(*) FROM orders WHERE 1=": {"incomplete input"},
@@ -139,7 +139,7 @@ func TestQueryMistakesNameWhatThereIs(t *testing.T) {
 			require.Contains(t, problem.Error(), text)
 		}
 	}
-	require.ErrorContains(t, callError(t, r, "query_sqlite", query("SELECT 1; SELECT 2"), KindDenied), "more than one statement")
+	require.ErrorContains(t, callError(t, r, "query_sqlite", query("SELECT 1; SELECT 2"), KindInvalidArguments), "more than one statement")
 	require.ErrorContains(t, callError(t, r, "query_sqlite", query("DROP TABLE t"), KindDenied), "nothing was changed")
 	require.ErrorContains(t, callError(t, r, "query_sqlite", map[string]any{"db_path": "shp.db", "query": "SELECT 1"}, KindNotFound), `did you mean "shop.db"`)
 }

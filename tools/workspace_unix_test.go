@@ -135,7 +135,7 @@ func TestLogsThroughLinksInsideTheWorkspace(t *testing.T) {
 	require.NoError(t, os.Symlink("logs/app.log", filepath.Join(ws, "current.log")))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "old.log"), filepath.Join(ws, "logs", "app.log.2")))
 	result := mustCall(t, builtins(t, ws), "aggregate_log_errors", map[string]any{"log_path": "current.log"})
-	require.Contains(t, result.Text, "\n1 error, line 1: x")
+	require.Contains(t, result.Text, "\nx (error, once, line 1)")
 	require.Contains(t, result.Text, "[older parts of this log were not read: logs/app.log.1]")
 }
 

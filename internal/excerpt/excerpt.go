@@ -47,6 +47,25 @@ func IsNear(pieces []Piece) bool {
 	return slices.ContainsFunc(pieces, func(p Piece) bool { return p.Share >= Near })
 }
 
+// First returns the nearest pieces for the first of several questions that has a piece that is near, else for the one whose best piece
+// has the largest share. Questions in other words or another language than the text have none.
+func First(text []byte, chars int, questions ...string) []Piece {
+	var best []Piece
+	share := -1.0
+	for _, question := range questions {
+		pieces := Nearest(text, question, chars)
+		if IsNear(pieces) {
+			return pieces
+		}
+		for _, p := range pieces {
+			if p.Share > share {
+				best, share = pieces, p.Share
+			}
+		}
+	}
+	return best
+}
+
 // Nearest returns the pieces of text that share most with about, in the order of the text and of at most chars characters
 // together. Rare words of the text weigh more than common ones. It returns nothing when they have no word in common. Invalid
 // UTF-8 is passed on. The same input gives the same pieces.

@@ -125,3 +125,13 @@ func BenchmarkNearest(b *testing.B) {
 		Nearest(text, "What is the access code of the north gate, and who signed the release?", 600)
 	}
 }
+
+func TestFirstQuestionThatIsNearCounts(t *testing.T) {
+	t.Parallel()
+	text := []byte(strings.Repeat("the cat sleeps on the mat\n", 30) + "the key lies under the stair\n" + strings.Repeat("the cat sleeps on the mat\n", 30) + "das Schloss ist am Tor\n")
+	line := func(questions ...string) int { return First(text, 60, questions...)[0].Line }
+	require.Equal(t, 31, line("Where does the key lie?", "Wo ist das Schloss?"))
+	require.Equal(t, 62, line("find the thing that nobody has named here before", "Wo ist das Schloss?"), "the first has other words than the text")
+	require.Empty(t, First(text, 60, "", "nothing here"))
+	require.Empty(t, First(text, 60))
+}
