@@ -222,7 +222,7 @@ func (w *work) arguments(ctx context.Context, step Step, tool string, again bool
 			return nil, nil, err
 		}
 		written, err = w.ask(ctx, request{
-			label: "arguments of " + tool, form: form, varied: again && w.lastWasRepeat(),
+			label: "arguments of " + tool, form: form, varied: again && w.lastFailed(),
 			instruction: templates.Render(templates.Arguments, templates.ArgumentsData{
 				Task: w.task.Goal, Do: step.Do, File: step.File, Number: step.Number, Again: again,
 				Tool: tool, Parameters: q.parameters(),
@@ -246,10 +246,10 @@ func (w *work) arguments(ctx context.Context, step Step, tool string, again bool
 	return rawString(clip(written, w.limits.MaxTextRunes*4)), callErrorOf(err), nil
 }
 
-// lastWasRepeat reports whether the last call was refused because it had been made before.
-func (w *work) lastWasRepeat() bool {
+// lastFailed reports whether the last call was of no use: what a cold model writes next would often be the same.
+func (w *work) lastFailed() bool {
 	calls := w.calls()
-	return len(calls) > 0 && calls[len(calls)-1].Skipped
+	return len(calls) > 0 && calls[len(calls)-1].Error != nil
 }
 
 // outcome is what is stored of a tool run.

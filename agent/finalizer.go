@@ -25,9 +25,15 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		data.Problem = oneLine(w.failure.Message)
 	}
 	for _, s := range w.plan {
-		if s.State == StepRefused {
+		switch {
+		case s.State == StepRefused:
 			data.Refused = append(data.Refused, oneLine(s.Do))
+		case s.State == StepDone && s.Tool != NoTool:
+			data.Left = append(data.Left, oneLine(s.Do))
 		}
+	}
+	if len(data.Refused) == 0 {
+		data.Left = nil // the task says it better
 	}
 	data.Sums = w.sums()
 	if data.Near = w.digest(); len(data.Near) > 0 {

