@@ -73,6 +73,8 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		case call.Error != nil && call.Error.Kind == callCut:
 			w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, call.Error.Message))
 			return StepFailed, nil
+		case call.Skipped && !again && w.needsNoArguments(tool, step.File) && w.stateOfRepeat(call) == StepDone:
+			return StepDone, nil // the plan named what an earlier step had done; nobody wrote a call that could be another
 		case repeats(w.calls(), step.Number) >= maxRepeats:
 			w.note(ctx, fmt.Sprintf("Step %d was ended: it kept making the same call.", step.Number))
 			return w.stateOfRepeat(call), nil
@@ -131,6 +133,12 @@ func (w *work) instead(c Call) string {
 		return ""
 	}
 	return c.Error.Instead
+}
+
+// needsNoArguments reports whether a step's file is all that a tool needs.
+func (w *work) needsNoArguments(tool, file string) bool {
+	t, known := w.offered.Lookup(tool)
+	return known && askAbout(t.Spec(), file, false).settled()
 }
 
 // fixable reports whether a call failed by its arguments, so that the same tool is asked with others.

@@ -148,7 +148,7 @@ func TestMalformedArgumentsBesideAFileGoBackToTheModel(t *testing.T) {
 
 func TestStepThatRepeatsACallIsToldWithoutAQuestion(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, plan("weigh the stone|look|stone", "see the stone|look|stone"), choose("none"), review("done"), answer("12 kg"))
+	r := newRig(t, nil, plan("weigh the stone|look|stone", "see the stone|look|stone"), review("done"), answer("12 kg"))
 	report := r.run("How heavy is the stone?")
 	require.Equal(t, []string{"look stone"}, r.ran())
 	require.Equal(t, []string{"", "repeated"}, errorKinds(report))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/templates"
@@ -29,7 +30,9 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		case s.State == StepRefused:
 			data.Refused = append(data.Refused, oneLine(s.Do))
 		case s.State == StepDone && s.Tool != NoTool:
-			data.Left = append(data.Left, oneLine(s.Do))
+			if do := oneLine(s.Do); !slices.Contains(data.Left, do) {
+				data.Left = append(data.Left, do)
+			}
 		}
 	}
 	if len(data.Refused) == 0 {

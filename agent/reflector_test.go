@@ -36,6 +36,7 @@ func TestWhatNeedsAReview(t *testing.T) {
 		"a step is open":                   {[]StepState{StepDone, StepPending}, []Call{call(1, all)}, true},
 		"refused and dropped steps do not": {[]StepState{StepRefused, StepDropped, StepDone}, []Call{call(3, all)}, false},
 		"only refused":                     {[]StepState{StepRefused}, nil, false},
+		"a call that had worked before":    {[]StepState{StepDone, StepDone}, []Call{call(1, all), {Step: 2, Skipped: true, Outcome: Outcome{Error: &CallError{Kind: callRepeated}}}}, false},
 		"a call failed":                    {[]StepState{StepDone}, []Call{{Step: 1, Outcome: Outcome{Error: &CallError{Kind: "failed"}}}}, true},
 		"stored, not looked into":          {[]StepState{StepDone}, []Call{{Step: 1, Outcome: Outcome{Artifact: "artifact://a", Result: json.RawMessage(all)}}}, true},
 		"stored, with a line that is near": {[]StepState{StepDone}, []Call{{Step: 1, Outcome: Outcome{Artifact: "artifact://a", Near: true}}}, false},

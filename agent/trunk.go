@@ -88,13 +88,13 @@ type example struct{ question, plan string }
 // examplesFor returns the worked examples whose tools are all offered.
 func examplesFor(specs []tools.Spec) []example {
 	var out []example
-	offered, reading := make([]string, len(specs)), onlyRead(specs)
+	offered := make([]string, len(specs))
 	for i, s := range specs {
 		offered[i] = s.Name
 	}
 	for _, e := range templates.Examples() {
 		planned := make([]plannedStep, len(e.Steps))
-		known := reading || !e.ReadOnly
+		known := true
 		for i, s := range e.Steps {
 			planned[i] = plannedStep(s)
 			known = known && (s.Tool == NoTool || slices.Contains(offered, s.Tool))

@@ -128,6 +128,10 @@ func TestSystemTextOffersOnlyWhatThereIs(t *testing.T) {
 	query := tools.Spec{Name: "query_sqlite", Description: "Asks.", Parameters: object()}
 	text = systemText([]tools.Spec{spec, query})
 	require.Contains(t, text, "- count_lines(path, pattern?): Counts lines.\n- query_sqlite(): Asks.")
+	require.NotContains(t, text, "The tools only read.")
+	spec.ReadOnly, query.ReadOnly = true, true
+	remember := tools.Spec{Name: "remember", Parameters: object(), Takes: []tools.Subject{tools.SubjectFact}}
+	require.Contains(t, systemText([]tools.Spec{spec, query, remember}), "6. The tools only read.", "what is remembered is nothing of the user's files")
 }
 
 func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
@@ -136,7 +140,7 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 		var b strings.Builder
 		specs := make([]tools.Spec, len(names))
 		for i, name := range names {
-			specs[i] = tools.Spec{Name: name, ReadOnly: name != "change"}
+			specs[i] = tools.Spec{Name: name}
 		}
 		for _, e := range examplesFor(specs) {
 			require.Regexp(t, `(?s)^Task: .*\n\nRole: plan\.`, e.question, "as a task is asked")
@@ -149,8 +153,6 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
 	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
 	require.NotContains(t, plans("read_file"), `"query_sqlite"`)
-	require.Contains(t, plans("query_sqlite"), "nothing can be deleted")
-	require.NotContains(t, plans("query_sqlite", "change"), "nothing can be deleted", "another tool may do it")
 	require.Regexp(t, `"tool":"query_sqlite","do":"[^"]*"\},\{"file":"[^"]*","tool":"read_file"`, plans("query_sqlite", "read_file"))
 }
 

@@ -184,9 +184,8 @@ func Render(name Name, data any) string {
 
 // Example is a worked example of a plan.
 type Example struct {
-	Task     string        `json:"task"`
-	Steps    []ExampleStep `json:"steps"`
-	ReadOnly bool          `json:"read_only,omitempty"` // it is one for tools that only read
+	Task  string        `json:"task"`
+	Steps []ExampleStep `json:"steps"`
 }
 
 // ExampleStep is one step of an example.

@@ -79,10 +79,14 @@ func (p *shellParser) check(command *shellCommand, first bool) *Error {
 		if name == "xargs" {
 			fix = "give the files to the program itself, as in: wc -l folder/*"
 		}
-		return refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), fix)
+		problem := refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), fix)
+		problem.Final = writes(command.argv)
+		return problem
 	}
 	if !slices.Contains(p.shell.options.AllowedCommands, name) {
-		return refuse(fmt.Sprintf("%q is not among the allowed programs", name), p.shell.allowedText())
+		problem := refuse(fmt.Sprintf("%q is not among the allowed programs", name), p.shell.allowedText())
+		problem.Final = writes(command.argv)
+		return problem
 	}
 	c := &argChecker{w: p.shell.w, program: name, first: first}
 	rule, known := programRules[name]

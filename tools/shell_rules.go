@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,18 @@ func neverAllowed(name string) (reason string, never bool) {
 		return "it writes files", true
 	}
 	return "", false
+}
+
+// writers are programs whose purpose is to change something.
+var writers = []string{
+	"rm", "rmdir", "unlink", "shred", "mv", "cp", "ln", "mkdir", "touch", "chmod", "chown", "chgrp", "tee", "dd", "truncate", "install", "rename",
+	"kill", "pkill", "killall", "shutdown", "reboot", "mkfs", "mount", "umount",
+}
+
+// writes reports whether a command is there to change something, so that no other command or tool does what is wanted of it.
+func writes(argv []string) bool {
+	inPlace := func(arg string) bool { return strings.HasPrefix(arg, "-i") || strings.HasPrefix(arg, "--in-place") }
+	return slices.Contains(writers, argv[0]) || argv[0] == "sed" && slices.ContainsFunc(argv[1:], inPlace)
 }
 
 // programRules are the programs this package knows, all of which only read under their rule. Options that run programs,

@@ -461,3 +461,14 @@ func TestGrepThatMatchesNothingShowsItsInput(t *testing.T) {
 		require.Empty(t, result.Unfiltered, command)
 	}
 }
+
+func TestCommandsThatChangeSomethingAreRefusedForGood(t *testing.T) {
+	t.Parallel()
+	r := builtins(t, t.TempDir())
+	for command, final := range map[string]bool{
+		"rm -rf logs": true, "sed -i s/a/b/ a.txt": true, "sed --in-place s/a/b/ a.txt": true, "tee a.txt": true, "cat a.txt | tee b.txt": true,
+		"sed s/a/b/ a.txt": false, "awk 1 a.txt": false, "tac a.txt": false,
+	} {
+		require.Equal(t, final, callError(t, r, "execute_shell_command", map[string]any{"command": command}, KindDenied).Final, command)
+	}
+}
