@@ -45,6 +45,9 @@ func (w *work) stepState(ctx context.Context, step Step) (StepState, error) {
 	if step.Tool == NoTool {
 		return StepDone, nil
 	}
+	if w.cannotChange(step) {
+		return StepRefused, nil
+	}
 	state, err := w.toolLoop(ctx, step)
 	if failure := failureOf(w.node, err); failure != nil && (failure.Kind == KindCut || failure.Kind == KindInvalidReply) {
 		w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, failure.Message))

@@ -10,15 +10,15 @@ import (
 
 func TestWhatIsRefusedIsSaidAndTheRestIsDone(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, plan("delete the stone|find|stone", "weigh the stone|look|stone"), args(`{"text":"delete"}`), review("done"), answer("refused; 12 kg")).withFind()
+	r := newRig(t, nil, plan("cut the stone|find|stone", "weigh the stone|look|stone"), args(`{"text":"delete"}`), review("done"), answer("refused; 12 kg")).withFind()
 	report := r.run("Delete the stone. How heavy is it?")
 	require.Equal(t, agent.StatusDone, report.Status)
 	require.Equal(t, "refused done", states(report))
 	require.Equal(t, []string{"find delete at stone", "look stone"}, r.ran(), "the step after it was not planned on its result")
 	require.Equal(t, []string{askPlan, askArgs, askReview, askAnswer}, r.model.kinds(), "nobody is asked for another way")
 	asked := r.model.questions()
-	require.Contains(t, asked[len(asked)-1].instruction(), "The user knows that this was refused and is not done: delete the stone\nWhat is left to answer: weigh the stone\nAnswer only what is left, in ")
-	require.Equal(t, "Not done, because it is not allowed: delete the stone\n\nrefused; 12 kg", report.Answer)
+	require.Contains(t, asked[len(asked)-1].instruction(), "The user knows that this was refused and is not done: cut the stone\nWhat is left to answer: weigh the stone\nAnswer only what is left, in ")
+	require.Equal(t, "Not done, because it is not allowed: cut the stone\n\nrefused; 12 kg", report.Answer)
 	require.NotContains(t, asked[len(asked)-1].instruction(), "not complete")
 }
 
@@ -40,8 +40,8 @@ func TestARefusalThatAnotherCallMayAvoidIsTriedAgain(t *testing.T) {
 
 func TestARefusedStepIsNotPlannedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, plan("delete the stone|find|stone", "see the cat|look|cat"), args(`{"text":"delete"}`), choose("none"), review("continue", "the cat"),
-		plan("delete the stone|find|stone"), answer("refused; no cat")).withFind()
+	r := newRig(t, nil, plan("cut the stone|find|stone", "see the cat|look|cat"), args(`{"text":"delete"}`), choose("none"), review("continue", "the cat"),
+		plan("cut the stone|find|stone"), answer("refused; no cat")).withFind()
 	report := r.run("Delete the stone and see the cat.")
 	require.Equal(t, "refused failed", states(report))
 	require.Equal(t, agent.StatusFailed, report.Status, "the cat is missing")
@@ -55,7 +55,7 @@ func TestPlansThatFindNothingEnd(t *testing.T) {
 	require.Equal(t, agent.KindNoProgress, report.Error.Kind)
 	require.Equal(t, "failed failed", states(report))
 
-	r = newRig(t, nil, plan("delete the stone|find|stone", "delete the lamp|find|lamp", "delete the cat|find|cat"), args(`{"text":"delete"}`), args(`{"text":"delete"}`),
+	r = newRig(t, nil, plan("cut the stone|find|stone", "cut the lamp|find|lamp", "cut the cat|find|cat"), args(`{"text":"delete"}`), args(`{"text":"delete"}`),
 		review("failed", "all"), answer("refused")).withFind()
 	require.Equal(t, "refused refused pending", states(r.run("Delete all.")))
 }
@@ -66,4 +66,21 @@ func TestAnswerThatIsAReviewIsAskedForAgain(t *testing.T) {
 	require.Equal(t, "hello", r.run("Hello").Answer)
 	asked := r.model.questions()
 	require.Contains(t, schemaText(asked[len(asked)-1].options), `"answer"`, "a form cannot be a review")
+}
+
+func TestAStepThatChangesIsNotDoneWithAToolThatReads(t *testing.T) {
+	t.Parallel()
+	for _, do := range []string{"delete the stone", "Update: the stone", "set the stone to 9 kg", "删除石头"} {
+		r := newRig(t, nil, plan(do+"|look|stone", "see the lamp|look|lamp"), review("done"), answer("green"))
+		report := r.run("Do it. Which colour has the lamp?")
+		require.Equal(t, "refused done", states(report), do)
+		require.Equal(t, []string{"look lamp"}, r.ran(), "a call would only look as if it had done it")
+		require.Contains(t, report.Answer, "Not done, because it is not allowed: "+do)
+	}
+	for _, do := range []string{"find the deleted stones", "setup the stone", "count what was removed", "remove duplicates"} {
+		r := newRig(t, nil, plan(do+"|look|stone"), review("done"), answer("12 kg"))
+		require.Equal(t, "done", states(r.run("Stone?")), do)
+	}
+	r := newRig(t, nil, plan("set a mark|mark"), args(`{"text":"x"}`), review("done"), answer("marked"))
+	require.Equal(t, "done", states(r.run("Set a mark.")), "this tool can")
 }
