@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,40 +15,46 @@ import (
 // A small model leaves values out when they lie far apart in a long prompt. When several results are large, the request for the answer
 // repeats of each the line that shares most with what the result is for, so that they stand together and near to the question.
 const (
-	digestResults = 3    // large results from which on lines are repeated; fewer are read well enough
-	digestBytes   = 2048 // of a result that is large
-	digestChars   = 200  // that are repeated of each
+	digestResults  = 3    // large results from which on lines are repeated; fewer are read well enough
+	digestBytes    = 2048 // of a result that is large
+	digestChars    = 200  // of a line
+	digestSearched = 600  // characters of lines among which the best are chosen
+	leastShare     = 0.03 // of a line that is repeated: below it lines share only words such as "the"
+	hardlyWorse    = 1.35 // how much more the best line may share than one that is repeated beside it
 )
 
 // digest returns the lines to repeat, in the order of their results.
 func (w *work) digest() []templates.SourceData {
 	var out []templates.SourceData
+	large := 0
 	for _, c := range w.calls() {
 		if c.Skipped || c.Guide || c.Error != nil || len(c.Text) < digestBytes {
 			continue
 		}
-		if line := nearestLine(c.Text, w.stepText(c.Step), w.subject()); line != "" {
-			out = append(out, templates.SourceData{Name: w.source(&c), Line: oneLine(line)})
+		large++
+		for _, line := range nearestLines(c.Text, w.stepText(c.Step), w.subject()) {
+			out = append(out, templates.SourceData{Name: w.source(&c), Line: line})
 		}
 	}
-	if len(out) < digestResults {
+	if large < digestResults {
 		return nil
 	}
 	return out
 }
 
-// nearestLine is the line of a text that is likely to be about the step, else about the task, or "".
-func nearestLine(text, step, goal string) string {
-	best := excerpt.Piece{}
-	for _, p := range excerpt.First([]byte(text), digestChars, step, goal, goal+"\n"+step) {
-		if p.Share > best.Share {
-			best = p
+// nearestLines are the lines of a text that share most with the step, else with the task: the best one, and the next when it is hardly
+// worse. How much they share says little here: a long task in few words of the text has a small share of each line.
+func nearestLines(text, step, goal string) []string {
+	pieces := excerpt.First([]byte(text), digestSearched, step, goal, goal+"\n"+step)
+	slices.SortStableFunc(pieces, func(a, b excerpt.Piece) int { return cmp.Compare(b.Share, a.Share) })
+	var lines []string
+	for _, p := range pieces[:min(len(pieces), 2)] {
+		if p.Share < leastShare || p.Share*hardlyWorse < pieces[0].Share {
+			break
 		}
+		lines = append(lines, clip(oneLine(strings.TrimSpace(p.Text)), digestChars))
 	}
-	if best.Share < excerpt.Near {
-		return ""
-	}
-	return strings.TrimSpace(best.Text)
+	return lines
 }
 
 // source names what a call read.

@@ -50,17 +50,29 @@ func TestAnswerToManyLargeResultsRepeatsTheirNearestLines(t *testing.T) {
 	}
 }
 
-func TestAnswerRepeatsNoLineOfSmallOrForeignResults(t *testing.T) {
+func TestAnswerRepeatsNoLineOfFewOrSmallResults(t *testing.T) {
 	t.Parallel()
-	for _, third := range []string{"The voltage is 4.5.\nA cat slept.\nA dog ran.\nA bird sang.\n", longNote("Nothing of interest was seen here.")} {
-		r := newRig(t, nil, plan("find the voltage|look|red", "find the voltage|look|blue", "find the voltage|look|third"), review("done"), answer("3.5"))
-		r.texts["red"], r.texts["blue"], r.texts["third"] = longNote("The voltage is 3.5."), longNote("A voltage of 5.5 was read."), third
-		r.run("What are the voltages?")
-		asked := r.model.questions()
-		_, instruction, found := strings.Cut(asked[len(asked)-1].last(), "Role: answer.")
-		require.True(t, found)
-		require.NotContains(t, instruction, "voltage is", "two large results are near, and no third")
-	}
+	r := newRig(t, nil, plan("find the voltage|look|red", "find the voltage|look|blue", "find the voltage|look|third"), review("done"), answer("3.5"))
+	r.texts["red"], r.texts["blue"] = longNote("The voltage is 3.5."), longNote("A voltage of 5.5 was read.")
+	r.texts["third"] = "The voltage is 4.5.\nA cat slept.\nA dog ran.\nA bird sang.\n"
+	r.run("What are the voltages?")
+	asked := r.model.questions()
+	_, instruction, found := strings.Cut(asked[len(asked)-1].last(), "Role: answer.")
+	require.True(t, found)
+	require.NotContains(t, instruction, "voltage is", "two results are large")
+}
+
+func TestLinesThatAreHardlyWorseAreRepeatedToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, plan("find the voltage|look|red", "find the voltage|look|blue", "find the voltage|look|third"), review("done"), answer("3.5"))
+	r.texts["red"], r.texts["blue"] = longNote("The voltage is 3.5.\nThe voltage was 3.4."), longNote("A voltage of 5.5 was read.")
+	r.texts["third"] = longNote("Nothing of interest was seen here.")
+	r.run("What are the voltages?")
+	asked := r.model.questions()
+	_, instruction, found := strings.Cut(asked[len(asked)-1].last(), "Role: answer.")
+	require.True(t, found)
+	require.Contains(t, instruction, "red: The voltage is 3.5.\nred: The voltage was 3.4.\nblue: A voltage of 5.5 was read.\n")
+	require.NotContains(t, instruction, "third:", "it shares no word")
 }
 
 func TestAnswerHasTheSumOfWhatWasCounted(t *testing.T) {
