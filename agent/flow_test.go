@@ -207,6 +207,33 @@ func TestFullPlanIsContinued(t *testing.T) {
 	require.Equal(t, agent.StatusDone, report.Status, "%v", report.Error)
 }
 
+// A plan that did the same with each file goes on with the files that the task names, without a question.
+func TestFullPlanGoesOnWithTheFilesOfTheTask(t *testing.T) {
+	t.Parallel()
+	full := func(c *agent.Config) { c.Limits.MaxPlanSteps, c.TrustPlan = 2, true }
+	files := agent.Facts{}
+	for _, name := range []string{"stone", "lamp", "bell", "drum", "harp", "lute"} {
+		files.Files = append(files.Files, agent.File{Path: name, Kind: "text"})
+	}
+	run := func(script ...reply) (*rig, *agent.Report) {
+		r := newRig(t, full, script...)
+		for _, name := range []string{"bell", "drum", "harp", "lute"} {
+			r.texts[name] = name + " is loud"
+		}
+		report, err := r.runner.Run(context.Background(), agent.Task{Goal: "Describe stone, lamp, bell, drum and harp.", Thread: thread, Facts: files})
+		require.NoError(t, err)
+		r.requireScriptUsed()
+		return r, report
+	}
+	r, report := run(plan("see stone|look|stone", "see lamp|look|lamp"), answer("all"))
+	require.Equal(t, agent.StatusDone, report.Status, "%v", report.Error)
+	require.Equal(t, []string{"look stone", "look lamp", "look bell", "look drum", "look harp"}, r.ran(), "not the lute, which the task does not name")
+	require.Equal(t, "see drum", report.Plan[3].Do)
+
+	r, _ = run(plan("see stone|look|stone", "count ledger|query|ledger"), plan("nothing is missing|none"), answer("a part"))
+	require.Equal(t, []string{askPlan, askPlan, askAnswer}, r.model.kinds(), "several tools are no list")
+}
+
 func TestToolsOfTheTaskDecideWhatTheModelMayChoose(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, plan("see|look"), args(`{"at":"lamp"}`), review("done"), answer("green"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/templates"
 )
@@ -25,6 +26,10 @@ func (w *work) makePlan(ctx context.Context) error {
 	} else if planIsFull(w.trunk.entries, w.counters.Iterations-1, w.limits.MaxPlanSteps) && !lastRunFailed(w.plan) {
 		data.Full = true
 		facts = w.unread() // a small model would write the same plan again
+		if steps := w.sameForTheRest(facts); len(steps) > 0 {
+			w.takePlan(ctx, steps)
+			return nil
+		}
 	} else if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}
@@ -38,13 +43,45 @@ func (w *work) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.add(Entry{Plan: plan.Steps})
-	w.plan = extendPlan(w.plan, plan.Steps, w.counters.Iterations, w.calls())
-	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
+	w.takePlan(ctx, plan.Steps)
 	if _, ok := nextStep(w.plan); !ok && !data.Full {
 		w.noProgress("the new plan only repeats finished steps")
 	}
 	return nil
+}
+
+func (w *work) takePlan(ctx context.Context, steps []plannedStep) {
+	w.add(Entry{Plan: steps})
+	w.plan = extendPlan(w.plan, steps, w.counters.Iterations, w.calls())
+	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
+}
+
+// sameForTheRest are the steps that go on with a full plan which does one thing with each file: the same for the files that the task
+// names and no step was about yet. There is nothing to ask: a small model says that nothing is missing after the first eight of twelve
+// files. A plan of several tools is no such list.
+func (w *work) sameForTheRest(left Facts) []plannedStep {
+	var last plannedStep
+	for i := len(w.trunk.entries) - 1; i >= 0 && last.Tool == ""; i-- {
+		for _, s := range w.trunk.entries[i].Plan {
+			if s.file() == "" {
+				continue
+			}
+			if last.Tool != "" && s.Tool != last.Tool {
+				return nil
+			}
+			last = s
+		}
+	}
+	if last.Tool == "" {
+		return nil
+	}
+	var steps []plannedStep
+	for _, f := range left.Files {
+		if len(steps) < w.limits.MaxPlanSteps && strings.Contains(w.task.Goal, f.Path) {
+			steps = append(steps, plannedStep{File: f.Path, Tool: last.Tool, Do: strings.ReplaceAll(last.Do, last.File, f.Path)})
+		}
+	}
+	return steps
 }
 
 // planIsFull reports whether the plan of an iteration had as many steps as a plan may have and brought something new, so that there
