@@ -25,19 +25,21 @@ const (
 
 // digest returns the lines to repeat, in the order of their results.
 func (w *work) digest() []templates.SourceData {
-	var out []templates.SourceData
-	large := 0
+	var large []Call
 	for _, c := range w.calls() {
-		if c.Skipped || c.Guide || c.Error != nil || len(c.Text) < digestBytes {
-			continue
-		}
-		large++
-		for _, line := range nearestLines(c.Text, w.stepText(c.Step), w.subject()) {
-			out = append(out, templates.SourceData{Name: w.source(&c), Line: line})
+		if !c.Skipped && !c.Guide && c.Error == nil && len(c.Text) >= digestBytes {
+			large = append(large, c)
 		}
 	}
-	if large < digestResults {
+	if len(large) < digestResults {
 		return nil
+	}
+	var out []templates.SourceData
+	subject := w.subject()
+	for _, c := range large {
+		for _, line := range nearestLines(c.Text, w.stepOf(&c).Do, subject) {
+			out = append(out, templates.SourceData{Name: w.source(&c), Line: line})
+		}
 	}
 	return out
 }
@@ -59,10 +61,8 @@ func nearestLines(text, step, goal string) []string {
 
 // source names what a call read.
 func (w *work) source(c *Call) string {
-	for _, s := range w.plan {
-		if s.Number == c.Step && s.File != "" {
-			return oneLine(s.File)
-		}
+	if file := w.stepOf(c).File; file != "" {
+		return oneLine(file)
 	}
 	return c.name()
 }

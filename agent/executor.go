@@ -341,7 +341,7 @@ func (w *work) virtualize(ctx context.Context, call *Call, result tools.Result) 
 	if w.archive == nil {
 		return result, "", ""
 	}
-	shown, stored, err := w.archive.Apply(ctx, Owner(ctx), call.Tool, call.Arguments, w.about(call.Step), result)
+	shown, stored, err := w.archive.Apply(ctx, Owner(ctx), call.Tool, call.Arguments, w.about(call), result)
 	switch {
 	case err != nil:
 		return result, "", fmt.Sprintf("A large result of %s stays in the prompt: %v.", call.Tool, err)

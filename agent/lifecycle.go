@@ -67,7 +67,7 @@ func (w *work) keep(ctx context.Context, call *Call, o *outcome, key string) (pr
 		if o.Artifact != "" { // its description has the facts; what counts is how to get at the rest
 			facts = json.RawMessage(compactJSON(map[string]string{"artifact_id": o.Artifact}))
 		}
-		o.Summary = summaryOf(o.Text, facts, o.Error, w.stepText(call.Step), w.subject(), l.SummaryChars)
+		o.Summary = summaryOf(o.Text, facts, o.Error, w.stepOf(call).Do, w.subject(), l.SummaryChars)
 		r, err := l.Records.Put(ctx, lifecycle.Record{
 			Owner: Owner(ctx), Kind: lifecycle.KindEvidence, Key: w.recordKey(key, o), Name: call.name(),
 			Text: o.Text, Data: o.Result, Summary: o.Summary, Order: int64(w.task.Turn),
@@ -102,9 +102,9 @@ func (w *work) recordKey(effect string, o *outcome) string {
 	return fmt.Sprintf("%s/%s/%s/%x", w.thread, w.node, effect, sum.Sum(nil)[:16])
 }
 
-// about is what the results of a step are needed for, one line each.
-func (w *work) about(step int) string {
-	return strings.TrimSuffix(oneLine(w.subject())+"\n"+oneLine(w.stepText(step)), "\n")
+// about is what the result of a call is needed for, one line each.
+func (w *work) about(c *Call) string {
+	return strings.TrimSuffix(oneLine(w.subject())+"\n"+oneLine(w.stepOf(c).Do), "\n")
 }
 
 // subject is what the task asks, without the names of tools and files: these tell where to look, and stand in no line that is looked for.
@@ -119,14 +119,13 @@ func (w *work) subject() string {
 	return strings.NewReplacer(names...).Replace(w.task.Goal)
 }
 
-// stepText is what a step is to do.
-func (w *work) stepText(step int) string {
-	for _, s := range w.plan {
-		if s.Number == step {
-			return s.Do
-		}
+// stepOf is the step that made a call; its zero value when no step did.
+func (w *work) stepOf(c *Call) Step {
+	i := slices.IndexFunc(w.plan, func(s Step) bool { return s.Number == c.Step })
+	if i < 0 {
+		return Step{}
 	}
-	return ""
+	return w.plan[i]
 }
 
 // holds reports whether checkpoints leave a result out, because the store has it under a reference.

@@ -106,13 +106,10 @@ func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call)
 
 func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 	for _, s := range plan {
-		if s.State == StepRefused && s.Tool == p.Tool && s.File == p.file() && sameWords(s.Do, p.Do) {
-			return true
-		}
-		if s.State != StepDone || s.Tool != p.Tool || s.File != p.file() || !sameWords(s.Do, p.Do) {
+		if s.Tool != p.Tool || s.File != p.file() || !sameWords(s.Do, p.Do) {
 			continue
 		}
-		if s.Tool == NoTool || stepIsSettled(calls, s.Number) {
+		if s.State == StepRefused || s.State == StepDone && (s.Tool == NoTool || stepIsSettled(calls, s.Number)) {
 			return true
 		}
 	}

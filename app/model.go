@@ -110,14 +110,18 @@ func withPrefill(m Model, tell func(done, total int)) llms.Model {
 	if tell == nil {
 		return m
 	}
-	told := prefillModel{m, engine.WithProgress(tell)}
-	if c, ok := m.(tokenCounter); ok {
+	return countedBy(m, prefillModel{m, engine.WithProgress(tell)})
+}
+
+// countedBy returns outer, which stands around inner, with the tokens counted by inner when that counts them.
+func countedBy(inner, outer llms.Model) llms.Model {
+	if c, ok := inner.(tokenCounter); ok {
 		return struct {
-			prefillModel
+			llms.Model
 			tokenCounter
-		}{told, c}
+		}{outer, c}
 	}
-	return told
+	return outer
 }
 
 type prefillModel struct {

@@ -15,14 +15,7 @@ func withPromptLog(m llms.Model, log *slog.Logger) llms.Model {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return m
 	}
-	logged := loggedModel{m, log}
-	if c, ok := m.(tokenCounter); ok {
-		return struct {
-			loggedModel
-			tokenCounter
-		}{logged, c}
-	}
-	return logged
+	return countedBy(m, loggedModel{m, log})
 }
 
 type loggedModel struct {

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -74,7 +75,7 @@ func (c *Campaign) Start(ctx context.Context, root string) (*Measured, error) {
 		return nil, err
 	}
 	defer f.close() //nolint:errcheck // the lock goes with the process
-	if err := writeAtomically(f.join(suiteCopy), c.Suite.Data); err != nil {
+	if err := swapIn(f.join(suiteCopy), bytes.NewReader(c.Suite.Data)); err != nil {
 		return nil, fmt.Errorf("writing %q: %w", f.join(suiteCopy), err)
 	}
 	if err := f.writeManifest(m); err != nil {

@@ -168,15 +168,22 @@ func (r *caseRun) turn(t *testing.T, a *app.App, goal string) int {
 		u.ModelCalls, len(report.Calls), u.EvaluatedTokens, u.PromptTokens, u.PeakKVTokens, short(goal, 110), short(report.Answer, 400))
 	for _, call := range report.Calls {
 		t.Logf("        %s %s → %s", call.Tool, call.Arguments, short(string(call.Result), 110))
-		r.outcome.Tools = append(r.outcome.Tools, call.Tool)
-		r.outcome.ToolResults = append(r.outcome.ToolResults, plainText(call.Result))
 	}
-	r.outcome.Status, r.outcome.Answer = string(report.Status), report.Answer
+	r.outcome.take(report)
 	r.outcome.TurnCalls = append(r.outcome.TurnCalls, len(report.Calls))
 	r.peaks = append(r.peaks, u.PeakKVTokens)
 	r.prompt += u.PromptTokens
 	r.evaluated += u.EvaluatedTokens
 	return len(report.Calls)
+}
+
+// take adds what a report tells of a turn.
+func (o *Outcome) take(r *app.Report) {
+	o.Status, o.Answer = string(r.Status), r.Answer
+	for _, c := range r.Calls {
+		o.Tools = append(o.Tools, c.Tool)
+		o.ToolResults = append(o.ToolResults, plainText(c.Result))
+	}
 }
 
 func (r *caseRun) open(t *testing.T, workspace string) *app.App {

@@ -48,7 +48,7 @@ func openFolder(path string, now time.Time) (*folder, error) {
 	}
 	text, err := json.Marshal(owner{os.Getpid(), now})
 	if err == nil {
-		err = writeAtomically(f.join(ownerFile), append(text, '\n'))
+		err = swapIn(f.join(ownerFile), bytes.NewReader(append(text, '\n')))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking the results in %q: %w", path, err), f.lock.Unlock())
@@ -82,7 +82,7 @@ func (f *folder) join(name string) string { return filepath.Join(f.path, name) }
 func (f *folder) writeManifest(m *Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = writeAtomically(f.join(manifestFile), append(text, '\n'))
+		err = swapIn(f.join(manifestFile), bytes.NewReader(append(text, '\n')))
 	}
 	if err != nil {
 		return fmt.Errorf("writing %q: %w", f.join(manifestFile), err)
@@ -93,11 +93,11 @@ func (f *folder) writeManifest(m *Manifest) error {
 // StoredManifest reads the manifest of a folder of results. Its errors are [ErrNoResults], or a [*ResultsError] that says what is wrong
 // with the file.
 func StoredManifest(path string) (*Manifest, error) {
-	name := filepath.Join(path, manifestFile)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+	m, err := loadManifest(filepath.Join(path, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %q: it has no %s", ErrNoResults, path, manifestFile)
 	}
-	return loadManifest(name)
+	return m, err
 }
 
 // StoredSuite reads the suite that the results in a folder were measured with.
@@ -135,7 +135,7 @@ func (f *folder) commit(entries []entry) error {
 			// What cannot be cut is repaired when the run is resumed.
 			_ = os.Truncate(f.join(entries[j].file), before[j])
 		}
-		return fmt.Errorf("writing %q: %w", f.join(entries[i].file), withoutPath(err))
+		return fmt.Errorf("writing %q: %w", f.join(entries[i].file), reason(err))
 	}
 	return nil
 }
@@ -161,34 +161,6 @@ func appendTo(path string, data []byte) error {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
-}
-
-// writeAtomically makes or replaces a file: whoever reads it sees all of the old or all of the new content, also after a crash.
-func writeAtomically(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone when all went well
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
-}
-
-// withoutPath is an error without the path, which the caller says.
-func withoutPath(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 // line is a value as one line of JSON.

@@ -47,7 +47,7 @@ func modelInfo(ctx context.Context, path string) (ModelInfo, error) {
 		if ctx.Err() != nil {
 			return info, ctx.Err()
 		}
-		return info, fmt.Errorf("%w: reading %q: %w; check engine.model_path", ErrModel, path, withoutPath(err))
+		return info, fmt.Errorf("%w: reading %q: %w; check engine.model_path", ErrModel, path, reason(err))
 	}
 	info.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return info, nil

@@ -101,10 +101,7 @@ func killAtLine(t *testing.T, cmd *exec.Cmd, line int) (at string, killed bool) 
 }
 
 func outcomeOf(r *app.Report) Outcome {
-	o := Outcome{Status: string(r.Status), Answer: r.Answer}
-	for _, c := range r.Calls {
-		o.Tools = append(o.Tools, c.Tool)
-		o.ToolResults = append(o.ToolResults, plainText(c.Result))
-	}
+	var o Outcome
+	o.take(r)
 	return o
 }

@@ -133,7 +133,7 @@ func firstRow(path string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the header of %q: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("reading the header of %q: %w", path, reason(err))
 	}
 	row, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err == nil && (len(row) < len(ownColumns) || !slices.Equal(row[:len(ownColumns)], ownColumns)) {

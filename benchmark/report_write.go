@@ -50,13 +50,16 @@ func replaceFile(path string, data []byte) error {
 	return replaceFrom(path, bytes.NewReader(data))
 }
 
-// replaceFrom does the same with what it reads.
-func replaceFrom(path string, content io.Reader) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing %s: %w", path, err)
-		}
-	}()
+// replaceFrom does the same with what it reads. Its errors name the path.
+func replaceFrom(path string, content io.Reader) error {
+	if err := swapIn(path, content); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// swapIn makes or replaces a file: whoever reads it sees all of the old or all of the new content, also after a crash.
+func swapIn(path string, content io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

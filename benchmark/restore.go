@@ -96,7 +96,7 @@ func (f *folder) replace(name string, was, is []byte) error {
 	if bytes.Equal(was, is) {
 		return nil
 	}
-	if err := writeAtomically(f.join(name), is); err != nil {
+	if err := swapIn(f.join(name), bytes.NewReader(is)); err != nil {
 		return fmt.Errorf("repairing %q: %w", f.join(name), err)
 	}
 	return nil

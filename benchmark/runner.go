@@ -58,9 +58,10 @@ func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int
 		return s, fmt.Errorf("making the folder of a sample: %w", err)
 	}
 	w := sampling{Runner: r, sample: &s, round: round, folder: folder, workspace: filepath.Join(folder, "fixtures")}
+	shared := stores{shared: w.shared()}
 	useless := folder
 	if r.Keep {
-		useless = stores{shared: w.shared()}.kv() // gigabytes that tell nobody anything
+		useless = shared.kv() // gigabytes that tell nobody anything
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(useless)) }()
 	if err := c.writeFixtures(w.workspace, r.Repository, r.Suite.Seed); err != nil {
@@ -69,9 +70,8 @@ func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int
 	if w.before, err = FixtureDigest(w.workspace); err != nil {
 		return s, err
 	}
-	kv := stores{shared: w.shared()}.kv()
 	if r.WarmKV != "" {
-		if err := linkFiles(r.WarmKV, kv); err != nil {
+		if err := linkFiles(r.WarmKV, shared.kv()); err != nil {
 			return s, err
 		}
 	}
@@ -79,12 +79,12 @@ func (r *Runner) Sample(ctx context.Context, c Case, round Round, repetition int
 		return s, err
 	}
 	if r.KeepKV != "" {
-		if err := linkFiles(kv, r.KeepKV); err != nil {
+		if err := linkFiles(shared.kv(), r.KeepKV); err != nil {
 			return s, err
 		}
 	}
 	if r.Collect != nil {
-		err = r.Collect(&s, stores{shared: w.shared()}.telemetry())
+		err = r.Collect(&s, shared.telemetry())
 	}
 	return s, err
 }

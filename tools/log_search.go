@@ -88,9 +88,16 @@ func searchLogTool(w *workspace, options LogOptions) Tool {
 		if err != nil {
 			return Result{}, toolError("reading "+f.target.show, err)
 		}
-		pass := &logMatches{logFilter: filter}
-		if err := f.runPass(pass); err != nil {
-			return Result{}, toolError("searching "+f.target.show, err)
+		search := func(f *textFile) (*logMatches, error) {
+			pass := &logMatches{logFilter: filter}
+			if err := f.runPass(pass); err != nil {
+				return nil, toolError("searching "+f.target.show, err)
+			}
+			return pass, nil
+		}
+		pass, err := search(f)
+		if err != nil {
+			return Result{}, err
 		}
 		if literal, note := withoutMasks(args.Query); literal != "" && pass.strict.total == 0 && pass.loose.total == 0 {
 			args.Query, notes = literal, append(notes, note)
@@ -100,9 +107,8 @@ func searchLogTool(w *workspace, options LogOptions) Tool {
 				return Result{}, problem
 			}
 			defer again.Close()
-			pass = &logMatches{logFilter: filter}
-			if err := again.runPass(pass); err != nil {
-				return Result{}, toolError("searching "+f.target.show, err)
+			if pass, err = search(again); err != nil {
+				return Result{}, err
 			}
 		}
 		result := pass.result(f.target.show, args)

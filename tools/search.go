@@ -119,13 +119,11 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			if problem := searchForItsName(files.paths[0], args.Query, "read_file"); problem != nil {
 				return Result{}, problem
 			}
-		}
-		if single && result.Total == 0 && result.OtherCase == 0 {
-			result.Content = w.shortContent(ctx, files.paths[0])
-			result.Near = result.Content != ""
-		}
-		if single && !args.Regex && result.Total == 0 && result.OtherCase == 0 && result.Content == "" {
-			result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
+			if result.Content = w.shortContent(ctx, files.paths[0]); result.Content != "" {
+				result.Near = true
+			} else if !args.Regex {
+				result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
+			}
 		}
 		return Result{Data: result, Text: searchText(result, args, files)}, nil
 	})

@@ -52,7 +52,10 @@ func IsNear(pieces []Piece) bool {
 func First(text []byte, chars int, questions ...string) []Piece {
 	var best []Piece
 	share := -1.0
-	for _, question := range questions {
+	for i, question := range questions {
+		if slices.Contains(questions[:i], question) {
+			continue // the text may be long
+		}
 		pieces := Nearest(text, question, chars)
 		if IsNear(pieces) {
 			return pieces
