@@ -174,7 +174,7 @@ func TestResultsThatWereReadAreCompactedOnlyWhenItPays(t *testing.T) {
 		l := tight(openRecords(t))
 		change(l)
 		// Without a file in the plan the model is asked for the arguments of each call, and so reads the results before.
-		r := counted(t, l, nil, plan("read|look", "read|look"), args(`{"at":"a"}`), args(`{"at":"b"}`), review("done"), answer("read"))
+		r := counted(t, l, nil, plan("read|look", "read on|look"), args(`{"at":"a"}`), args(`{"at":"b"}`), review("done"), answer("read"))
 		r.texts["a"], r.texts["b"] = scroll("a", 100), scroll("b", 100)
 		r.run("Goal.")
 		return r
@@ -197,7 +197,7 @@ func TestWhatStandsBehindACompactionIsNotRead(t *testing.T) {
 	t.Parallel()
 	l := tight(openRecords(t))
 	l.HotRecords, l.TriggerTokens, l.BudgetTokens, l.SummaryChars = 2, 240, 245, 80
-	r := counted(t, l, nil, plan("read|look", "read|look", "read|look", "read|look|d"), args(`{"at":"a"}`), args(`{"at":"b"}`), args(`{"at":"c"}`), review("done"), answer("read"))
+	r := counted(t, l, nil, plan("read|look", "read on|look", "read all|look", "read|look|d"), args(`{"at":"a"}`), args(`{"at":"b"}`), args(`{"at":"c"}`), review("done"), answer("read"))
 	for name, n := range map[string]int{"a": 100, "b": 60, "c": 60, "d": 60} {
 		r.texts[name] = scroll(name, n)
 	}

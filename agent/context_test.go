@@ -82,7 +82,7 @@ func TestTaskLargerThanTheContextIsAnErrorWithCounts(t *testing.T) {
 
 func TestCutsOfTheContextStay(t *testing.T) {
 	t.Parallel()
-	r := sized(newRig(t, nil, plan("read|look", "see|look", "see|look"), args(`{"at":"book"}`), args(`{"at":"stone"}`), args(`{"at":"lamp"}`), review("done"), answer("x")), 1000, 100)
+	r := sized(newRig(t, nil, plan("read|look", "see|look", "see more|look"), args(`{"at":"book"}`), args(`{"at":"stone"}`), args(`{"at":"lamp"}`), review("done"), answer("x")), 1000, 100)
 	r.texts["book"] = strings.Repeat("filler ", 5000)
 	require.Equal(t, agent.StatusDone, r.run("Read, see, see.").Status)
 	requirePrefixes(t, r.model.questions()[2:])

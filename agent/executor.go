@@ -151,7 +151,7 @@ func fixable(c Call) bool {
 
 // wrongTool reports whether a call failed because the step named the wrong tool, so that another tool's success does the step.
 func wrongTool(c Call) bool {
-	return c.Error.Kind == string(tools.KindUnknownTool) || c.Error.Kind == string(tools.KindWrongKind)
+	return c.Error.Kind == string(tools.KindUnknownTool) || c.Error.Kind == string(tools.KindWrongKind) || c.Error.Instead != ""
 }
 
 // stateOfRepeat is the state of a step that ends with call. When that was refused because an equal call had worked, the
@@ -374,11 +374,20 @@ func Owner(ctx context.Context) string {
 func (w *work) outside() outside {
 	b := w.task.Background
 	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
-	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal)}
+	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal),
+		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0, tied: w.task.Facts.namedIn(w.task.Goal) || w.namesTool(),
+	}
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}
 	return out
+}
+
+// namesTool reports whether the task says by which tool it is to be done.
+func (w *work) namesTool() bool {
+	return slices.ContainsFunc(w.offered.Specs(), func(s tools.Spec) bool {
+		return strings.Contains(s.Name, "_") && strings.Contains(w.task.Goal, s.Name) // names of one word are words of tasks too
+	})
 }
 
 // stored are the references of stored results that the model has seen, oldest first.

@@ -253,13 +253,16 @@ func kindOf(o llms.CallOptions) string {
 	if text == "" {
 		return askAnswer
 	}
-	var schema struct{ Properties map[string]any }
+	var schema struct {
+		Properties map[string]any
+		AnyOf      []any
+	}
 	if err := json.Unmarshal([]byte(text), &schema); err != nil {
 		panic(err) // a schema that is no JSON is a bug of the agent
 	}
 	properties := schema.Properties
 	switch {
-	case properties["steps"] != nil:
+	case schema.AnyOf != nil && properties == nil, properties["about"] != nil: // forms of which one has steps, and one says what it is about only
 		return askPlan
 	case properties["decision"] != nil:
 		return askReview
@@ -296,7 +299,7 @@ func malformed(messages []llms.MessageContent) string {
 		return "in the worked examples, " + problem
 	}
 	for i, m := range examples {
-		if i%2 == 1 && !strings.HasPrefix(messageText(m), `{"steps":[`) {
+		if i%2 == 1 && !strings.HasPrefix(messageText(m), `{"about":"`) {
 			return fmt.Sprintf("worked example %d does not end with a plan", i/2+1)
 		}
 	}

@@ -200,3 +200,23 @@ func TestStoppedStepWithAFileGoesOn(t *testing.T) {
 	require.Equal(t, 3, report.Usage.ModelCalls)
 	requirePrefixes(t, r.model.questions())
 }
+
+// The hint stands behind the task, so that what is before it stays the same for every task, and in the first plan alone: what is missing
+// later is not what the words of the task say.
+func TestFirstPlanIsToldWhereTheWordsOfTheTaskStand(t *testing.T) {
+	t.Parallel()
+	for goal, want := range map[string]bool{"How heavy is it, and since when?": true, "How heavy is it? See ledger.db": false} {
+		r := newRig(t, nil, plan("weigh it|look|stone"), review("continue", "since when"), plan("look on|look|ledger.db"), review("done"), answer("12 kg"))
+		r.texts["ledger.db"] = "41 rows"
+		files := agent.Facts{
+			Files: []agent.File{{Path: "stone", Kind: "text"}, {Path: "ledger.db", Kind: "text"}},
+			Found: []agent.Found{{Path: "sto\nne", Words: []string{"heavy", "since"}}},
+		}
+		_, err := r.runner.Run(context.Background(), agent.Task{Goal: goal, Facts: files})
+		require.NoError(t, err)
+		require.Equal(t, []string{askPlan, askReview, askPlan, askReview, askAnswer}, r.model.kinds())
+		hint := "\n\nWords of the task in sto ne: heavy, since.\nRole: plan."
+		require.Equal(t, want, strings.Contains(r.model.questions()[0].flat(false), goal+hint), goal)
+		require.NotContains(t, r.model.questions()[2].flat(false), "Words of the task", "a second plan is about what is missing")
+	}
+}

@@ -115,10 +115,10 @@ const roleAnswer = "answer"
 // form, because all that it wrote before has it.
 func isAction(text string) bool {
 	var action struct {
-		Steps    []plannedStep `json:"steps"`
-		Tool     string        `json:"tool"`
-		Decision Decision      `json:"decision"`
+		planReply
+		Tool     string   `json:"tool"`
+		Decision Decision `json:"decision"`
 	}
 	dec := json.NewDecoder(strings.NewReader(unfence(text)))
-	return dec.Decode(&action) == nil && (len(action.Steps) > 0 || action.Tool != "" || action.Decision != "")
+	return dec.Decode(&action) == nil && (action.About != "" || len(action.Steps) > 0 || action.Tool != "" || action.Decision != "")
 }

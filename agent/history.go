@@ -51,7 +51,7 @@ func (t Turn) write(m *messageBuilder) {
 	m.add(llms.ChatMessageTypeHuman, taskText(t.Goal))
 	for _, e := range t.Entries {
 		if e.Call == nil {
-			m.add(llms.ChatMessageTypeAI, planText(e.Plan))
+			m.add(llms.ChatMessageTypeAI, planText(e.About, e.Plan))
 			continue
 		}
 		m.add(llms.ChatMessageTypeAI, callText(e.Call))

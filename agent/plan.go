@@ -1,6 +1,9 @@
 package agent
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Status is where a task stands.
 type Status string
@@ -62,6 +65,38 @@ func (p plannedStep) MarshalJSON() ([]byte, error) {
 	return []byte(compactJSON(inOrder(p))), nil
 }
 
+// about is what a plan is about. It is asked for first: with the names of files before its eyes, a small model looks for anything in them
+// unless it has said that they are no matter of the task.
+type about string
+
+const (
+	aboutKnowledge about = "general knowledge" // the answer follows; there are no steps
+	aboutSaid      about = "what was said"     // in the conversation, or is to be remembered
+	aboutMachine   about = "this machine"      // files, databases, the system
+)
+
+// planReply is a plan as the model writes it.
+type planReply struct {
+	About about         `json:"about,omitempty"`
+	Steps []plannedStep `json:"steps,omitempty"`
+}
+
+// steps are those to do. A plan about general knowledge has the one that takes no tool.
+func (p planReply) steps() []plannedStep {
+	if p.About == aboutKnowledge && len(p.Steps) == 0 {
+		return []plannedStep{{File: NoFile, Tool: NoTool, Do: "answer from general knowledge"}}
+	}
+	return p.Steps
+}
+
+// planText is what the model wrote to make a plan.
+func planText(a about, steps []plannedStep) string {
+	if a == aboutKnowledge {
+		steps = nil
+	}
+	return compactJSON(planReply{a, steps})
+}
+
 // NoFile is the file of a planned step that is about none in particular.
 const NoFile = "none"
 
@@ -70,6 +105,23 @@ func (p plannedStep) file() string {
 		return ""
 	}
 	return p.File
+}
+
+// same reports whether two steps say the same.
+func (p plannedStep) same(o plannedStep) bool {
+	return p.Tool == o.Tool && p.file() == o.file() && sameWords(p.Do, o.Do)
+}
+
+// distinct are the steps without those that an earlier one says already: a small model that does not know what to do fills its plan up
+// with one step.
+func distinct(steps []plannedStep) []plannedStep {
+	var out []plannedStep
+	for _, s := range steps {
+		if !slices.ContainsFunc(out, s.same) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // nextStep returns the index of the step to run, or false when there is none.
@@ -106,7 +158,7 @@ func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call)
 
 func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 	for _, s := range plan {
-		if s.Tool != p.Tool || s.File != p.file() || !sameWords(s.Do, p.Do) {
+		if !p.same(plannedStep{File: s.File, Tool: s.Tool, Do: s.Do}) {
 			continue
 		}
 		if s.State == StepRefused || s.State == StepDone && (s.Tool == NoTool || stepIsSettled(calls, s.Number)) {

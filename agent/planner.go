@@ -9,10 +9,6 @@ import (
 	"github.com/llama-agent/llama-agent/templates"
 )
 
-type plannedSteps struct {
-	Steps []plannedStep `json:"steps"`
-}
-
 // makePlan asks for the first plan, or after a review for the steps that find what is missing.
 func (w *work) makePlan(ctx context.Context) error {
 	w.counters.Iterations++
@@ -20,6 +16,11 @@ func (w *work) makePlan(ctx context.Context) error {
 		return err
 	}
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
+	if w.counters.Iterations == 1 && !w.task.Facts.namedIn(w.task.Goal) {
+		for _, f := range w.task.Facts.Found {
+			data.Found = append(data.Found, templates.FoundData{Path: oneLine(f.Path), Words: f.Words})
+		}
+	}
 	facts := w.task.Facts
 	if guide := w.freshGuide(); guide != "" {
 		data.Guide = guide
@@ -27,31 +28,34 @@ func (w *work) makePlan(ctx context.Context) error {
 		data.Full = true
 		facts = w.unread() // a small model would write the same plan again
 		if steps := w.sameForTheRest(facts); len(steps) > 0 {
-			w.takePlan(ctx, steps)
+			w.takePlan(ctx, aboutMachine, steps)
 			return nil
 		}
 	} else if review, ok := w.lastReview(); ok {
 		data.Missing = review.missingOrReason()
 	}
-	form, err := planForm(w.offered.Specs(), facts, w.outside(), w.limits)
+	beyond := w.outside()
+	beyond.tied = beyond.tied || data.Missing != nil || data.Guide != "" || data.Full
+	form, err := planForm(w.offered.Specs(), facts, beyond, w.limits)
 	if err != nil {
 		return err
 	}
-	plan, err := askFor[plannedSteps](ctx, w, request{
+	plan, err := askFor[planReply](ctx, w, request{
 		label: "plan", instruction: templates.Render(templates.Planner, data), form: form,
 	})
 	if err != nil {
 		return err
 	}
-	w.takePlan(ctx, plan.Steps)
+	w.takePlan(ctx, plan.About, plan.steps())
 	if _, ok := nextStep(w.plan); !ok && !data.Full {
 		w.noProgress("the new plan only repeats finished steps")
 	}
 	return nil
 }
 
-func (w *work) takePlan(ctx context.Context, steps []plannedStep) {
-	w.add(Entry{Plan: steps})
+func (w *work) takePlan(ctx context.Context, a about, steps []plannedStep) {
+	steps = distinct(steps)
+	w.add(Entry{About: a, Plan: steps})
 	w.plan = extendPlan(w.plan, steps, w.counters.Iterations, w.calls())
 	w.emit(ctx, PlanMade{Steps: slices.Clone(w.plan)})
 }

@@ -101,7 +101,7 @@ func TestConversationProperties(t *testing.T) {
 		asked := rapid.Bool().Draw(p, "asked for arguments")
 		for i := range results {
 			if asked {
-				steps = append(steps, "read|look")
+				steps = append(steps, fmt.Sprintf("read %d|look", i))
 				script = append(script, args(fmt.Sprintf(`{"at":"%d"}`, i)))
 			} else {
 				steps = append(steps, fmt.Sprintf("read|look|%d", i))

@@ -72,6 +72,13 @@ func TestBroughtSomething(t *testing.T) {
 	}
 }
 
+func TestStepsThatAPlanRepeatsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	first, other := plannedStep{NoFile, "A", "search the message"}, plannedStep{"a.txt", "A", "search the message"}
+	again := plannedStep{"", "A", "Search  the message"}
+	require.Equal(t, []plannedStep{first, other}, distinct([]plannedStep{first, other, again, first, other}))
+}
+
 func TestExtendPlan(t *testing.T) {
 	t.Parallel()
 	old := []Step{

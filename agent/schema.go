@@ -71,12 +71,13 @@ func boundedList(items *jsonschema.Schema, minItems, maxItems int) *jsonschema.S
 	return &jsonschema.Schema{Type: "array", Items: items, MinItems: &minItems, MaxItems: &maxItems}
 }
 
-// planForm asks for 1 to limits.MaxPlanSteps steps. Each names its file first, then a tool that fits that file, then what to
-// do: small models choose well in that order, and a tool for the wrong kind of file cannot be planned. A file or tool that is
-// not offered is accepted in a reply: the step becomes a failed call, and the model chooses again with the names before it.
+// planForm asks what the plan is about, and for 1 to limits.MaxPlanSteps steps unless that is general knowledge. Each step names its file
+// first, then a tool that fits that file, then what to do: small models choose well in that order, and a tool for the wrong kind of
+// file cannot be planned. A file or tool that is not offered is accepted in a reply: the step becomes a failed call, and the model
+// chooses again with the names before it.
 func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*form, error) {
-	plan := func(step *jsonschema.Schema) *jsonschema.Schema {
-		return object(property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
+	planned := func(a about, step *jsonschema.Schema) *jsonschema.Schema {
+		return object(property{"about", oneOf(string(a))}, property{"steps", boundedList(step, 1, limits.MaxPlanSteps)})
 	}
 	step := func(file, tool *jsonschema.Schema) *jsonschema.Schema {
 		return object(property{"file", file}, property{"tool", tool}, property{"do", boundedText(1, limits.MaxTextRunes)})
@@ -85,8 +86,8 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	longest := limits.MaxTextRunes // what is offered is accepted
 	var asked []*jsonschema.Schema
 	for _, g := range subjectGroups(specs, facts, out) {
-		if slices.Equal(g.files, []string{NoFile}) { // what is to be done tells the tool, where a file tells it otherwise
-			asked = append(asked, object(property{"file", oneOf(NoFile)}, property{"do", boundedText(1, limits.MaxTextRunes)}, property{"tool", oneOf(g.tools...)}))
+		if slices.Equal(g.files, []string{NoFile}) {
+			asked = append(asked, stepWithoutFile(limits, g.tools...))
 			continue
 		}
 		asked = append(asked, step(oneOf(g.files...), oneOf(g.tools...)))
@@ -97,12 +98,31 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	if others := pathTools(specs); facts.FilesLeftOut > 0 && len(others) > 0 {
 		asked = append(asked, step(name(), oneOf(others...)))
 	}
+	var plans []*jsonschema.Schema
+	if !out.tied {
+		plans = append(plans, object(property{"about", oneOf(string(aboutKnowledge))}))
+	}
+	if out.said || !out.asked {
+		plans = append(plans, planned(aboutSaid, stepWithoutFile(limits, append([]string{NoTool}, recordTools(specs, out)...)...)))
+	}
+	plans = append(plans, planned(aboutMachine, anyOf(asked)))
 	accepted := step(boundedText(0, longest), name())
 	accepted.Required = []string{"tool", "do"}
-	if len(asked) == 1 {
-		return newForm(plan(asked[0]), plan(accepted))
+	withSteps := object(property{"about", name()}, property{"steps", boundedList(accepted, 1, limits.MaxPlanSteps)})
+	withSteps.Required = []string{"steps"}
+	return newForm(anyOf(plans), anyOf([]*jsonschema.Schema{object(property{"about", oneOf(string(aboutKnowledge))}), withSteps}))
+}
+
+// stepWithoutFile asks for a step that is about no file: what is to be done tells its tool, where a file tells it otherwise.
+func stepWithoutFile(limits Limits, tools ...string) *jsonschema.Schema {
+	return object(property{"file", oneOf(NoFile)}, property{"do", boundedText(1, limits.MaxTextRunes)}, property{"tool", oneOf(tools...)})
+}
+
+func anyOf(schemas []*jsonschema.Schema) *jsonschema.Schema {
+	if len(schemas) == 1 {
+		return schemas[0]
 	}
-	return newForm(plan(&jsonschema.Schema{AnyOf: asked}), plan(accepted))
+	return &jsonschema.Schema{AnyOf: schemas}
 }
 
 // subjectGroup is the files of one kind with the tools that fit them.
@@ -115,6 +135,8 @@ type outside struct {
 	// asked tells that the task is a question. A small model takes one about what it was told for a reason to remember that again, with
 	// a value of its own making, so that facts are remembered only of what is stated.
 	asked bool
+	said  bool // there is something that was said before
+	tied  bool // to the machine: the task names a file, or steps are wanted for what no result shows yet
 }
 
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.
@@ -152,10 +174,14 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 		}
 	}
 	none := append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)
-	none = append(none, toolsThat(specs, func(s tools.Spec) bool {
+	return append(out, subjectGroup{[]string{NoFile}, append(none, recordTools(specs, beyond)...)})
+}
+
+// recordTools are the tools that keep and recall what was said and found.
+func recordTools(specs []tools.Spec, beyond outside) []string {
+	return toolsThat(specs, func(s tools.Spec) bool {
 		return beyond.records && only(s, tools.SubjectMemory) || !beyond.asked && only(s, tools.SubjectFact)
-	})...)
-	return append(out, subjectGroup{[]string{NoFile}, none})
+	})
 }
 
 // parent is the folder of a path with a slash at its end; empty at the top.

@@ -27,7 +27,7 @@ func validate(t require.TestingT, schema json.RawMessage, text string) error {
 // offer is what a plan may combine. No files stand for a name that the model writes itself.
 type offer struct{ files, tools string }
 
-// offers reads the combinations of a plan's schema.
+// offers reads the combinations of a plan about this machine, which is the last form that is asked for.
 func offers(t *testing.T, f *form) []offer {
 	t.Helper()
 	type step struct {
@@ -43,7 +43,10 @@ func offers(t *testing.T, f *form) []offer {
 			Steps struct{ Items json.RawMessage }
 		}
 	}
-	require.NoError(t, json.Unmarshal(f.schema, &plan))
+	var forms struct{ AnyOf []json.RawMessage }
+	require.NoError(t, json.Unmarshal(f.schema, &forms))
+	require.Contains(t, string(forms.AnyOf[len(forms.AnyOf)-1]), string(aboutMachine))
+	require.NoError(t, json.Unmarshal(forms.AnyOf[len(forms.AnyOf)-1], &plan))
 	items := plan.Properties.Steps.Items
 	var all step
 	require.NoError(t, json.Unmarshal(items, &all))
@@ -123,6 +126,53 @@ func TestPlanOffersNoFileThatNoToolTakes(t *testing.T) {
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
 }
 
+// A task is about general knowledge only where nothing ties it to the machine, and about what was said only where there is such a thing,
+// or it says something itself.
+func TestWhatAPlanCanBeAbout(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		out  outside
+		want []about
+	}{
+		{outside{asked: true}, []about{aboutKnowledge, aboutMachine}},
+		{outside{}, []about{aboutKnowledge, aboutSaid, aboutMachine}},
+		{outside{asked: true, said: true}, []about{aboutKnowledge, aboutSaid, aboutMachine}},
+		{outside{tied: true}, []about{aboutSaid, aboutMachine}},
+		{outside{asked: true, tied: true}, []about{aboutMachine}},
+	} {
+		f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, test.out, Limits{}.withDefaults())
+		require.NoError(t, err)
+		for _, a := range []about{aboutKnowledge, aboutSaid, aboutMachine} {
+			steps := []plannedStep{{NoFile, NoTool, "think"}}
+			problem := validate(t, f.schema, planText(a, steps))
+			require.Equal(t, slices.Contains(test.want, a), problem == nil, "%+v: %s", test.out, a)
+		}
+		require.Error(t, validate(t, f.schema, planText(aboutSaid, []plannedStep{{"a.txt", "read", "look"}})), "what was said is in no file")
+	}
+	got, err := decode[planReply](mustForm(t), `{"about":"general knowledge"}`)
+	require.NoError(t, err)
+	require.Equal(t, []plannedStep{{NoFile, NoTool, "answer from general knowledge"}}, got.steps())
+	require.Equal(t, `{"about":"general knowledge"}`, planText(got.About, got.steps()), "as it was written")
+}
+
+func mustForm(t *testing.T) *form {
+	t.Helper()
+	f, err := planForm(nil, Facts{}, outside{}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	return f
+}
+
+func TestATaskThatNamesAFileIsAboutTheMachine(t *testing.T) {
+	t.Parallel()
+	facts := Facts{Files: []File{{Path: "notes/plan.md"}, {Path: "Makefile"}}}
+	for goal, want := range map[string]bool{
+		"What does notes/plan.md say?": true, "what is in plan.md": true, "Explain a Makefile": true, "Make a plan": false, "see notes": false,
+	} {
+		require.Equal(t, want, facts.namedIn(goal), goal)
+	}
+	require.True(t, Facts{Attached: []string{"x"}}.namedIn("Sum it up"))
+}
+
 // A model without a grammar may leave the file out, or choose what is not offered: the tool then says what is wrong.
 func TestPlanAcceptsMoreThanItAsksFor(t *testing.T) {
 	t.Parallel()
@@ -135,7 +185,7 @@ func TestPlanAcceptsMoreThanItAsksFor(t *testing.T) {
 		`{"file":"elsewhere","tool":"read","do":"x"}`, `{"file":"none","tool":"made up","do":"x"}`,
 		`{"file":"` + long + `","tool":"query","do":"x"}`,
 	} {
-		got, err := decode[plannedSteps](f, `{"steps":[`+step+`]}`)
+		got, err := decode[planReply](f, `{"steps":[`+step+`]}`)
 		require.NoError(t, err, step)
 		require.Len(t, got.Steps, 1)
 	}
@@ -143,7 +193,7 @@ func TestPlanAcceptsMoreThanItAsksFor(t *testing.T) {
 		`{"file":"a","do":"x"}`, `{"file":"a","tool":"read"}`, `{"file":"a","tool":"","do":"x"}`, `{"file":7,"tool":"read","do":"x"}`,
 		`{"file":"` + long + `x","tool":"query","do":"x"}`, `{"file":"a","tool":"read","do":"x","why":"y"}`,
 	} {
-		_, err := decode[plannedSteps](f, `{"steps":[`+step+`]}`)
+		_, err := decode[planReply](f, `{"steps":[`+step+`]}`)
 		require.Error(t, err, step)
 	}
 }
@@ -263,7 +313,9 @@ func TestWhatIsQuotedNeedsNoRecall(t *testing.T) {
 		{Background{LeftOut: 3, Recalled: quoted}, 1, false},
 		{Background{LeftOut: 3, Recalled: quoted}, 2, true}, // it was not enough
 	} {
-		w := &work{task: assignment{Background: test.background}, counters: counters{spent: spent{Iterations: test.iteration}}}
+		offered, err := tools.NewRegistry()
+		require.NoError(t, err)
+		w := &work{offered: offered, task: assignment{Background: test.background}, counters: counters{spent: spent{Iterations: test.iteration}}}
 		require.Equal(t, test.want, w.outside().records, "%+v", test)
 	}
 }

@@ -5,6 +5,7 @@ import "encoding/json"
 // Entry is one event of a task that the model sees. Exactly one of the pointers, or Plan, is set. A call and its result are
 // one entry, so that nothing can part them.
 type Entry struct {
+	About  about         `json:"about,omitempty"` // of Plan; empty in plans of versions that did not ask for it
 	Plan   []plannedStep `json:"plan,omitempty"`
 	Call   *Call         `json:"call,omitempty"`
 	Review *Review       `json:"review,omitempty"`

@@ -20,6 +20,21 @@ type Facts struct {
 	Attached     []string `json:"attached,omitempty"`   // paths the user attached to the task
 	Mentioned    []string `json:"mentioned,omitempty"`  // other paths that the task names, which a step may be about
 	Remembered   []string `json:"remembered,omitempty"` // explicit memories, one line each
+	Found        []Found  `json:"found,omitempty"`      // files in which words of the task stand, the best first
+}
+
+// Found is a file in which words of the task stand close together.
+type Found struct {
+	Path  string   `json:"path"`
+	Words []string `json:"words"`
+}
+
+// namedIn reports whether a text names one of the files, by its path or by the last part of it.
+func (f Facts) namedIn(text string) bool {
+	return len(f.Attached)+len(f.Mentioned) > 0 || slices.ContainsFunc(f.Files, func(file File) bool {
+		name := file.Path[strings.LastIndexByte(file.Path, '/')+1:]
+		return strings.Contains(text, file.Path) || strings.Contains(name, ".") && strings.Contains(text, name)
+	})
 }
 
 // File is a file of the workspace, by its path relative to it.
@@ -101,7 +116,7 @@ func examplesFor(specs []tools.Spec) []example {
 		}
 		if known {
 			ask := templates.Render(templates.Planner, templates.PlannerData{Task: e.Task})
-			out = append(out, example{taskText(e.Task) + "\n\n" + ask, planText(planned)})
+			out = append(out, example{taskText(e.Task) + "\n\n" + ask, planText(about(e.About), planned)})
 		}
 	}
 	return out
@@ -163,7 +178,7 @@ func (t trunk) messages(instruction string) []llms.MessageContent {
 		case e.Review != nil:
 			m.add(llms.ChatMessageTypeAI, compactJSON(e.Review))
 		default:
-			m.add(llms.ChatMessageTypeAI, planText(e.Plan))
+			m.add(llms.ChatMessageTypeAI, planText(e.About, e.Plan))
 		}
 	}
 	m.add(llms.ChatMessageTypeHuman, instruction)
@@ -195,12 +210,6 @@ func (m *messageBuilder) messages() []llms.MessageContent {
 		out[i] = llms.TextParts(role, m.texts[i])
 	}
 	return out
-}
-
-func planText(steps []plannedStep) string {
-	return compactJSON(struct {
-		Steps []plannedStep `json:"steps"`
-	}{steps})
 }
 
 func callText(c *Call) string {

@@ -148,7 +148,8 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 		}
 		return b.String()
 	}
-	require.Contains(t, plans(), `{"steps":[{"file":"none","do":`, "as a plan is written")
+	require.Contains(t, plans(), `{"about":"what was said","steps":[{"file":"none","do":`, "as a plan is written")
+	require.Contains(t, plans(), `{"about":"general knowledge"}`, "it has no steps")
 	require.NotContains(t, plans(), "query_sqlite")
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
 	require.NotContains(t, plans("query_sqlite"), `"read_file"`, "an example with two tools needs both")
@@ -184,7 +185,7 @@ func TestExamplesArePlansThatAreAskedFor(t *testing.T) {
 		}
 		f, err := planForm(specs, facts, outside{}, Limits{}.withDefaults())
 		require.NoError(t, err)
-		require.NoError(t, validate(t, f.schema, planText(planned)), e.Task)
+		require.NoError(t, validate(t, f.schema, planText(about(e.About), planned)), e.Task)
 	}
 }
 
@@ -243,7 +244,7 @@ func FuzzDecode(f *testing.F) {
 	form, err := planForm([]tools.Spec{{Name: "look"}}, Facts{}, outside{}, Limits{}.withDefaults())
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, reply string) {
-		got, err := decode[plannedSteps](form, reply)
+		got, err := decode[planReply](form, reply)
 		if err == nil && (len(got.Steps) < 1 || len(got.Steps) > 8) {
 			t.Fatalf("%q was read as %d steps", reply, len(got.Steps))
 		}

@@ -60,6 +60,7 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 	}
 	facts.FilesLeftOut = total - len(facts.Files)
 	facts.Mentioned = mentioned(goal, facts.Files)
+	facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	describeDatabases(ctx, registry, facts.Files)
 	for _, path := range attach {
 		shown, err := attached(c, path)

@@ -70,6 +70,13 @@ type PlannerData struct {
 	Known   bool
 	Guide   string // skill whose instructions were just read; empty: none
 	Full    bool   // the last plan had as many steps as a plan may have
+	Found   []FoundData
+}
+
+// FoundData is a file in which words of the task stand.
+type FoundData struct {
+	Path  string
+	Words []string
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
@@ -185,6 +192,7 @@ func Render(name Name, data any) string {
 // Example is a worked example of a plan.
 type Example struct {
 	Task  string        `json:"task"`
+	About string        `json:"about"`
 	Steps []ExampleStep `json:"steps"`
 }
 

@@ -88,11 +88,12 @@ func ExampleRender() {
 func TestExamplesAreSimple(t *testing.T) {
 	t.Parallel()
 	examples := templates.Examples()
-	require.Len(t, examples, 12)
+	require.Len(t, examples, 14)
 	seen := map[string]bool{}
 	for _, e := range examples {
 		require.NotEmpty(t, e.Task)
-		require.NotEmpty(t, e.Steps)
+		require.Equal(t, e.About == "general knowledge", len(e.Steps) == 0, e.Task)
+		require.Contains(t, []string{"general knowledge", "what was said", "this machine"}, e.About)
 		require.LessOrEqual(t, len(e.Steps), 2)
 		for _, s := range e.Steps {
 			require.NotEmpty(t, s.File, e.Task)

@@ -68,24 +68,34 @@ type argChecker struct {
 	strict bool
 }
 
-// check decides about one program and its arguments, and settles the words to run.
-func (p *shellParser) check(command *shellCommand, first bool) *Error {
-	name := command.argv[0]
+// checkProgram refuses a program that may not run.
+func (s *shell) checkProgram(argv []string) *Error {
+	name := argv[0]
 	if strings.ContainsAny(name, `/\`) {
 		return refuse(fmt.Sprintf("the program %q is given by path", name), "name it without a path")
 	}
+	var problem *Error
 	if reason, never := neverAllowed(name); never {
-		fix := p.shell.allowedText()
-		if name == "xargs" {
-			fix = "give the files to the program itself, as in: wc -l folder/*"
-		}
-		problem := refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), fix)
-		problem.Final = writes(command.argv)
-		return problem
+		problem = refuse(fmt.Sprintf("%q is never allowed: %s", name, reason), s.allowedText())
+	} else if !slices.Contains(s.options.AllowedCommands, name) {
+		problem = refuse(fmt.Sprintf("%q is not among the allowed programs", name), s.allowedText())
+	} else {
+		return nil
 	}
-	if !slices.Contains(p.shell.options.AllowedCommands, name) {
-		problem := refuse(fmt.Sprintf("%q is not among the allowed programs", name), p.shell.allowedText())
-		problem.Final = writes(command.argv)
+	problem.Final = writes(argv)
+	switch name {
+	case "xargs":
+		problem.Fix = "give the files to the program itself, as in: wc -l folder/*"
+	case "sqlite3":
+		problem.Fix, problem.Instead = "use query_sqlite", "query_sqlite"
+	}
+	return problem
+}
+
+// check decides about one program and its arguments, and settles the words to run.
+func (p *shellParser) check(command *shellCommand, first bool) *Error {
+	name := command.argv[0]
+	if problem := p.shell.checkProgram(command.argv); problem != nil {
 		return problem
 	}
 	c := &argChecker{w: p.shell.w, program: name, first: first}

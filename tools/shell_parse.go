@@ -84,6 +84,12 @@ func refuse(what, fix string) *Error {
 func (s *shell) parse(command string) (*shellPlan, *Error) {
 	file, problem := parseCommand(command)
 	if problem != nil {
+		// With other quotes it would still be a program that may not run.
+		if words := strings.Fields(command); problem.Kind == KindInvalidArguments && len(words) > 0 {
+			if refused := s.checkProgram(words); refused != nil {
+				return nil, refused
+			}
+		}
 		return nil, problem
 	}
 	return s.planOf(file, nil)

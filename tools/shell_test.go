@@ -133,6 +133,10 @@ func TestProgramsCannotRunOrWriteThroughTheirOptions(t *testing.T) {
 	require.ErrorContains(t, refused(t, r, dir, "sort -o x a"), `sort is not allowed to use "-o"; nothing was run`)
 	require.ErrorContains(t, refused(t, r, dir, "xargs id"), `"xargs" is never allowed: it runs other programs`)
 	require.ErrorContains(t, refused(t, r, dir, "git push"), "only subcommands that read")
+	for _, command := range []string{"sqlite3 a.db 'SELECT 1'", "sqlite3 a.db 'SELECT 'x'"} { // the second is no shell
+		require.Equal(t, "query_sqlite", refused(t, r, dir, command).Instead, command)
+	}
+	require.ErrorContains(t, refused(t, r, dir, "grep 'x a"), "not valid shell", "of a program that may run, that is what is wrong")
 	require.ErrorContains(t, refused(t, r, dir, "wc -l"), "its input is empty")
 
 	for command, want := range map[string]string{
