@@ -48,7 +48,8 @@ type SearchResult struct {
 	// Nearest are the lines of a single file that share most words with a query that no line contains. They are no matches.
 	Nearest []SearchMatch `json:"nearest,omitempty"`
 	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for, or Content is there
-	// Content is all of a single short file that has no match: whoever searched it for the wrong words sees what there is.
+	// Content is all of a single short file that has no match, or few: whoever searched it for the wrong words, or found a heading, sees
+	// what there is.
 	Content string `json:"content,omitempty"`
 }
 
@@ -124,6 +125,8 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			} else if !args.Regex {
 				result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
 			}
+		} else if single && result.Total+result.OtherCase <= fewMatches && result.LinesSearched > result.Total+result.OtherCase {
+			result.Content = w.shortContent(ctx, files.paths[0])
 		}
 		return Result{Data: result, Text: searchText(result, args, files)}, nil
 	})
@@ -143,8 +146,11 @@ func (w *workspace) nearestIn(ctx context.Context, path, query string) (lines []
 	return nearestLines(f.target.show, text, query)
 }
 
-// shortFileBytes is how long a file may be that is shown whole when a search finds nothing in it.
-const shortFileBytes = 2048
+const (
+	// shortFileBytes is how long a file may be that is shown whole when a search finds little in it, and fewMatches how much that is.
+	shortFileBytes = 2048
+	fewMatches     = 2
+)
 
 // shortContent is the text of a short file, or "". It is a help only, so that an error gives none.
 func (w *workspace) shortContent(ctx context.Context, path string) string {
@@ -439,9 +445,6 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 		fmt.Fprintf(&b, " in %s (%s searched)", plural(len(r.Files), "file"), plural(r.FilesSearched, "file"))
 	}
 	writeNearest(&b, r.Nearest)
-	if r.Content != "" {
-		b.WriteString(". The file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n"))
-	}
 	if len(r.Matches) < found {
 		fmt.Fprintf(&b, "; the first %d:", len(r.Matches))
 	} else if found > 0 {
@@ -462,6 +465,14 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 		fmt.Fprintf(&b, "\n[%s not shown; raise max_matches, or search for something narrower]", plural(found-len(r.Matches), "line"))
 	}
 	writeFileCounts(&b, r, files)
+	if r.Content != "" {
+		if found > 0 {
+			b.WriteString("\nThe")
+		} else {
+			b.WriteString(". The")
+		}
+		b.WriteString(" file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n"))
+	}
 	return b.String()
 }
 

@@ -73,7 +73,15 @@ func TestSearchWithoutAMatchShowsAShortFile(t *testing.T) {
 	for _, file := range []string{"long.csv", "empty.csv", "*.csv"} {
 		require.Empty(t, mustCall(t, r, "search_file", map[string]any{"file_path": file, "query": "price > 100"}).Data.(SearchResult).Content, file)
 	}
-	require.Empty(t, mustCall(t, r, "search_file", map[string]any{"file_path": "short.csv", "query": "pen"}).Data.(SearchResult).Content)
+	for query, lines := range map[string]string{"pen": "line 2: pen,2", "PEN": "line 2: pen,2"} {
+		result := mustCall(t, r, "search_file", map[string]any{"file_path": "short.csv", "query": query})
+		require.Contains(t, result.Text, lines+"\nThe file is short; this is all of it:\n"+strings.TrimSpace(short), "what was found stands first")
+		require.False(t, result.Data.(SearchResult).Near)
+	}
+	writeFiles(t, dir, map[string]string{"many.txt": "pen\npen\npen\nink\n", "one.txt": "pen\n"})
+	for _, file := range []string{"many.txt", "one.txt", "*.txt"} { // enough, or all of it
+		require.Empty(t, mustCall(t, r, "search_file", map[string]any{"file_path": file, "query": "pen"}).Data.(SearchResult).Content, file)
+	}
 }
 
 func TestSearchForTheNameOfTheFile(t *testing.T) {
