@@ -2,7 +2,9 @@ package logline
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The placeholders of [Mask].
@@ -130,7 +132,7 @@ func maskWord(dst, b []byte, i int) ([]byte, int) {
 	switch word := b[i:end]; {
 	case bytes.HasPrefix(b[end:], []byte("://")):
 		return append(dst, maskURL...), urlEnd(b, end)
-	case len(word) >= 20 && digits >= 2:
+	case len(word) >= 20 && digits >= 2 && !slices.ContainsFunc(word, isBeyondASCII): // a sentence without blanks is no identifier
 		return append(dst, maskID...), end
 	case isHexWord(word):
 		return append(dst, maskHex...), end
@@ -236,6 +238,8 @@ func literalEnd(b []byte, i int) (int, string) {
 }
 
 func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isBeyondASCII(c byte) bool { return c >= utf8.RuneSelf }
 
 // isHexWord takes eight or more hexadecimal digits of both kinds for a hash or an address.
 func isHexWord(word []byte) bool {

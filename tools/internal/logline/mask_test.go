@@ -34,7 +34,8 @@ func TestMask(t *testing.T) {
 		"failed errcode=E42 code=\"E 42\"":             "failed errcode=E<n> code=<text>",
 		"no variable part":                             "no variable part",
 		"连接 10.0.0.1 超时 500 毫秒":                        "连接 <ip> 超时 <n> 毫秒",
-		"":                                             "",
+		"第4112号小票打印失败，等待12秒":                           "第<n>号小票打印失败，等待<n>秒",
+		"": "",
 	} {
 		got := string(Mask(nil, []byte(message)))
 		require.Equal(t, want, got, "%q", message)
