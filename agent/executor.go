@@ -71,13 +71,13 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 		switch {
 		case call.Error == nil && (tool == step.Tool || !plannedFailed):
 			return StepDone, nil
-		case call.Error != nil && call.Error.Final:
+		case call.Error != nil && (call.Error.Final || w.deniedTo(call, step.File)):
 			return StepRefused, nil
 		case call.Error != nil && call.Error.Kind == callCut:
 			w.note(ctx, fmt.Sprintf("Step %d failed: %s.", step.Number, call.Error.Message))
 			return StepFailed, nil
-		case call.Skipped && !again && w.needsNoArguments(tool, step.File) && w.stateOfRepeat(call) == StepDone:
-			return StepDone, nil // the plan named what an earlier step had done; nobody wrote a call that could be another
+		case call.Skipped && !again && w.stateOfRepeat(call) == StepDone:
+			return StepDone, nil // an earlier step has done it
 		case repeats(w.calls(), step.Number) >= maxRepeats:
 			w.note(ctx, fmt.Sprintf("Step %d was ended: it kept making the same call.", step.Number))
 			return w.stateOfRepeat(call), nil
@@ -113,6 +113,11 @@ func (w *work) toolLoop(ctx context.Context, step Step) (StepState, error) {
 	return StepFailed, nil
 }
 
+// deniedTo reports whether a call was denied what the task itself names, outside of what may be read: there is no other way to it.
+func (w *work) deniedTo(c Call, file string) bool {
+	return !c.Skipped && c.Error.Kind == string(tools.KindDenied) && slices.Contains(w.task.Facts.Mentioned, file)
+}
+
 // endState is the state of a step that no call did: refused when what was tried last is not allowed.
 func (w *work) endState(step int) StepState {
 	calls := w.calls()
@@ -136,12 +141,6 @@ func (w *work) instead(c Call) string {
 		return ""
 	}
 	return c.Error.Instead
-}
-
-// needsNoArguments reports whether a step's file is all that a tool needs.
-func (w *work) needsNoArguments(tool, file string) bool {
-	t, known := w.offered.Lookup(tool)
-	return known && askAbout(t.Spec(), file, false).settled()
 }
 
 // fixable reports whether a call failed by its arguments, so that the same tool is asked with others.
@@ -375,7 +374,7 @@ func (w *work) outside() outside {
 	b := w.task.Background
 	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
 	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal),
-		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0, tied: w.task.Facts.namedIn(w.task.Goal) || w.namesTool(),
+		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0, tied: len(w.task.Facts.Found) > 0 || w.task.Facts.namedIn(w.task.Goal) || w.namesTool(),
 	}
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })

@@ -163,14 +163,17 @@ func (w *work) stillMissing() string {
 	return "; missing: " + oneLine(strings.Join(review.Missing, "; "))
 }
 
-// noProgress ends a task whose review misses what no further plan brings. When every step that was planned worked, the review of a small
-// model is as likely to be wrong as the plan: the answer is written with a look at what it misses, and the task is not called failed.
+// noProgress ends a task whose review misses what no further plan brings. When a step failed and no other found anything, the task has
+// failed. Otherwise the review of a small model is as likely to be wrong as the plan, which may have had a step that nobody needs: the
+// answer is written with a look at what the review misses.
 func (w *work) noProgress(why string) {
-	for _, s := range w.plan {
-		if s.State == StepFailed && s.Iteration >= w.counters.Iterations-1 {
-			w.fail(KindNoProgress, why+w.stillMissing())
-			return
-		}
+	failed := slices.ContainsFunc(w.plan, func(s Step) bool {
+		return s.State == StepFailed && s.Iteration >= w.counters.Iterations-1
+	})
+	found := slices.ContainsFunc(w.calls(), func(c Call) bool { return !c.Skipped && c.Error == nil && c.extent() != nothing })
+	if failed && !found {
+		w.fail(KindNoProgress, why+w.stillMissing())
+		return
 	}
 	missing := why
 	if review, ok := w.lastReview(); ok && len(review.Missing) > 0 {

@@ -136,7 +136,7 @@ type outside struct {
 	// a value of its own making, so that facts are remembered only of what is stated.
 	asked bool
 	said  bool // there is something that was said before
-	tied  bool // to the machine: the task names a file, or steps are wanted for what no result shows yet
+	tied  bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
 }
 
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.

@@ -26,11 +26,14 @@ const (
 	// maxFound bounds how many files are hinted at.
 	maxFound = 2
 	// minWordRunes is the length from which a word says something; shorter ones are mostly grammar.
-	minWordRunes = 4
+	minWordRunes = 3
+	// minStemRunes is what is left at least of a word without its ending.
+	minStemRunes = 4
 )
 
 // commonWords are words of questions, in the languages with blanks that the agent is mostly asked in, and say nothing of what they are about.
-var commonWords = wordSet(`about again also another answer anyone anything anyway been before being both could does doing done each else every
+var commonWords = wordSet(`all and any are ask but can did does for get got had has her his how its let may new not now off old one
+our out own per put say see set she the too try two use via was way who why yes yet you about again also another answer anyone anything anyway been before being both could does doing done each else every
 everything exactly file files find folder from give going have hello here into just keep know last like line lines list look many more most much must name
 need next only other over please really said same says show should some somebody somewhere something tell than thanks that their them then there these
 they thing things think this those through time times together under used using value very want were what when where whether which whole whose will with
@@ -147,7 +150,7 @@ func wordsOf(text string) (order []string, written map[string]string) {
 // stem cuts off the commonest endings of English words, as far as enough is left: what is looked for are beginnings of words.
 func stem(word string) string {
 	for _, ending := range []string{"ing", "es", "ed", "s", "e", "y"} {
-		if short, ok := strings.CutSuffix(word, ending); ok && utf8.RuneCountInString(short) >= minWordRunes {
+		if short, ok := strings.CutSuffix(word, ending); ok && utf8.RuneCountInString(short) >= minStemRunes {
 			return short
 		}
 	}

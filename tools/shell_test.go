@@ -136,6 +136,15 @@ func TestProgramsCannotRunOrWriteThroughTheirOptions(t *testing.T) {
 	for _, command := range []string{"sqlite3 a.db 'SELECT 1'", "sqlite3 a.db 'SELECT 'x'"} { // the second is no shell
 		require.Equal(t, "query_sqlite", refused(t, r, dir, command).Instead, command)
 	}
+	writeFiles(t, dir, map[string]string{"t.csv": "name,price\npen,2\n", "t.txt": "name price\npen 2\n", "t.ssv": "a;b,c;d\n"})
+	for _, command := range []string{"sort t.csv -k 2 -nr | head -n 1", "sort --key=2 t.csv", "cut -f 2 t.csv", "cut -f2 t.ssv", "cut -f 1 t.txt t.csv"} {
+		require.ErrorContains(t, refused(t, r, dir, command), "but "+command[:strings.Index(command, " ")]+" was not told so", command)
+	}
+	require.ErrorContains(t, refused(t, r, dir, "cut -f2 t.ssv"), "give cut -d';'")
+	for _, command := range []string{"sort -t, -k2 t.csv", "cut -d , -f 2 t.csv", "cut -c 1 t.csv", "sort t.csv", "sort -k 2 t.txt", "cut -f 1 t.txt", "cat t.csv | sort -k 2"} {
+		_, err := run(t, r, command)
+		require.NoError(t, err, command)
+	}
 	require.ErrorContains(t, refused(t, r, dir, "grep 'x a"), "not valid shell", "of a program that may run, that is what is wrong")
 	require.ErrorContains(t, refused(t, r, dir, "wc -l"), "its input is empty")
 

@@ -204,6 +204,7 @@ func queryText(r QueryResult) string {
 	if r.Truncated {
 		b.WriteString("\n[more rows left out; aggregate, filter, or use LIMIT and OFFSET]")
 	}
+	writeExtremes(&b, r)
 	writeNames(&b, r.Names)
 	return b.String()
 }
