@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llama-agent/llama-agent/tools/internal/logline"
@@ -36,6 +37,9 @@ type LogSummary struct {
 	Ungrouped int       `json:"ungrouped,omitempty"`
 	Codes     LogValues `json:"codes"` // of fields named code
 	Nodes     LogValues `json:"nodes"` // of fields named node
+	// Names are names with numbers in the messages of errors, such as hosts and error codes, that occur more than once and are no value of
+	// the fields above.
+	Names LogValues `json:"names"`
 	// Rotated are other parts of the log, in files beside it, which were not read.
 	Rotated []string `json:"rotated,omitempty"`
 }
@@ -115,6 +119,7 @@ func summarize(f *textFile, t *logTally, limit int) LogSummary {
 		FirstUnparsed: t.firstUnparsed, Levels: levelCounts(t.levels), StatusLevels: t.fromStatus, Patterns: []LogPattern{},
 		Ungrouped: t.patterns.lost, Codes: fieldValues(&t.fields[logline.Code], limit), Nodes: fieldValues(&t.fields[logline.Node], limit),
 	}
+	s.Names = namesInErrors(&t.names, limit, s.Codes, s.Nodes)
 	if t.first.End > 0 {
 		near := f.target.info.ModTime()
 		s.FirstTime, s.LastTime = t.first.Complete(near).String(), t.last.Complete(near).String()
@@ -199,6 +204,7 @@ func summaryText(s LogSummary) string {
 	writePatterns(&b, s)
 	writeValues(&b, "code", s.Codes)
 	writeValues(&b, "node", s.Nodes)
+	writeNamesInErrors(&b, s)
 	rotatedText(&b, s.Rotated)
 	return b.String()
 }
@@ -300,6 +306,44 @@ func writeValues(b *strings.Builder, name string, v LogValues) {
 		fmt.Fprintf(b, " [%s, %s, not shown]", plural(hidden, "other value"), times(hiddenCount))
 	case hiddenCount > 0:
 		fmt.Fprintf(b, " [rare values, %s, were not told apart]", times(hiddenCount))
+	}
+}
+
+// namesInErrors are the names that occur more than once, without those that fields have.
+func namesInErrors(c *tallies, limit int, fields ...LogValues) LogValues {
+	all := fieldValues(c, len(c.byKey))
+	out := LogValues{Values: []LogValue{}, MoreCount: all.MoreCount}
+	for _, value := range all.Values {
+		known := slices.ContainsFunc(fields, func(f LogValues) bool {
+			return slices.ContainsFunc(f.Values, func(v LogValue) bool { return v.Value == value.Value })
+		})
+		switch {
+		case known || value.Count == 1:
+		case len(out.Values) == limit:
+			out.More++
+			out.MoreCount += value.Count
+		default:
+			out.Values = append(out.Values, value)
+		}
+	}
+	return out
+}
+
+// writeNamesInErrors lists the most frequent of them: a message with its numbers masked does not tell which host, device or code it is
+// about. Those of one message that is shown whole are left out.
+func writeNamesInErrors(b *strings.Builder, s LogSummary) {
+	const most = 8
+	var shown []string
+	for _, value := range s.Names.Values {
+		whole := slices.ContainsFunc(s.Patterns, func(p LogPattern) bool {
+			return p.Same && p.Count == value.Count && strings.Contains(p.Example, value.Value)
+		})
+		if !whole && len(shown) < most {
+			shown = append(shown, value.Value+" "+times(value.Count))
+		}
+	}
+	if len(shown) > 0 {
+		b.WriteString("\nnames in the errors: " + strings.Join(shown, ", "))
 	}
 }
 

@@ -27,6 +27,7 @@ type logTally struct {
 	first, last                                logline.Stamp
 	patterns                                   tallies
 	fields                                     [logline.Fields]tallies
+	names                                      tallies // in messages of errors
 
 	flow  logline.Flow
 	level logline.Level // of the record that lines continue
@@ -37,7 +38,7 @@ type logTally struct {
 }
 
 func newTally() *logTally {
-	t := &logTally{patterns: newTallies(maxPatterns)}
+	t := &logTally{patterns: newTallies(maxPatterns), names: newTallies(maxValues)}
 	for i := range t.fields {
 		t.fields[i] = newTallies(maxValues)
 	}
@@ -129,6 +130,9 @@ func (t *logTally) takeMessage(message []byte, form logline.Form) {
 	if len(message) > maxMessageBytes {
 		message = wholeRunes(message[:maxMessageBytes])
 	}
+	if t.level >= logline.Error && form != logline.Access {
+		logline.Names(message, func(name []byte) { t.names.add(name, name, t.lines, true) })
+	}
 	t.key = append(t.key[:0], byte(t.level))
 	if form == logline.Access {
 		t.key = logline.MaskRequest(t.key, message)
@@ -160,6 +164,7 @@ func (t *logTally) join(fork logPass) {
 		t.firstUnparsed = t.lines + f.firstUnparsed
 	}
 	t.patterns.join(&f.patterns, t.lines)
+	t.names.join(&f.names, t.lines)
 	for i := range t.fields {
 		t.fields[i].join(&f.fields[i], t.lines)
 	}
@@ -181,7 +186,7 @@ func (t *logTally) join(fork logPass) {
 	if f.lines > 0 {
 		t.flow, t.level = f.flow, f.level
 	}
-	*f = logTally{patterns: f.patterns, fields: f.fields, key: f.key}
+	*f = logTally{patterns: f.patterns, fields: f.fields, names: f.names, key: f.key}
 }
 
 // tallies counts things by their key, at most limit of them at a time. Beyond that, the rarest are given up, and their

@@ -377,3 +377,23 @@ func TestRarePatternsAreGivenUpFirst(t *testing.T) {
 	require.Equal(t, s.Records, shown)
 	require.Contains(t, result.Text, "were not told apart; counts of messages may be a little too low]")
 }
+
+// A message with its numbers masked does not tell which device it is about.
+func TestNamesInTheErrorsOfALog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var b strings.Builder
+	stamp := func(i int) string { return fmt.Sprintf("[2032-09-14 02:00:%02d] ", i) }
+	for i, device := range []string{"D-04", "D-02", "D-04", "D-04", "D-02", "D-09"} {
+		fmt.Fprintf(&b, "%sERROR F2041 gauge of device %s is stuck\n", stamp(i), device)
+	}
+	b.WriteString(stamp(7) + "ERROR G7 pump off\n" + stamp(8) + "ERROR G7 pump off\n")
+	b.WriteString(stamp(9) + "ERROR code=H12 node=n-3 lost\n" + stamp(10) + "ERROR code=H12 node=n-3 lost\n" + stamp(11) + "INFO device D-02 fine\n")
+	writeFiles(t, dir, map[string]string{"a.log": b.String()})
+	result := mustCall(t, builtins(t, dir), "aggregate_log_errors", map[string]any{"log_path": "a.log"})
+	require.Contains(t, result.Text, "\nnames in the errors: F2041 6 times, D-04 3 times, D-02 2 times", "not what is shown whole, is a field's value, or occurs once")
+	require.NotContains(t, result.Text, "D-02 2 times,")
+	names := result.Data.(LogSummary).Names.Values
+	require.Equal(t, []string{"F2041", "D-04", "D-02", "G7"}, []string{names[0].Value, names[1].Value, names[2].Value, names[3].Value})
+	require.Len(t, names, 4)
+}

@@ -15,8 +15,8 @@ func TestRowsWithTheLargestAndSmallestValuesAreTold(t *testing.T) {
 		`CREATE TABLE hills (id INTEGER PRIMARY KEY, name TEXT, height REAL, paths INTEGER, region_id INTEGER);`, `INSERT INTO hills VALUES (1, 'Alder', 210.5, 3, 7), (2, 'Birch', 1099, 3, 9), (3, 'Cedar', 95, 4, 8);`)
 	r := builtins(t, dir)
 	for query, want := range map[string]string{
-		"SELECT name, height FROM hills":                                     "\nlargest height: 1099.0 (Birch); smallest: 95.0 (Cedar)",
-		"SELECT * FROM hills":                                                "\nlargest height: 1099.0 (2 | Birch | 3 | 9); smallest: 95.0 (3 | Cedar | 4 | 8)",
+		"SELECT name, height FROM hills": "\nlargest height: 1099.0 (Birch); smallest: 95.0 (Cedar)",
+		"SELECT * FROM hills":            "\nlargest height: 1099.0 (2 | Birch | 3 | 9); smallest: 95.0 (3 | Cedar | 4 | 8)",
 		"SELECT height, height * 2 AS double, height * 3 AS h FROM hills":    "\nlargest double: 2198.0 (1099.0 | 3297.0); smallest: 190.0 (95.0 | 285.0)",
 		"SELECT height FROM hills":                                           "\nlargest height: 1099.0; smallest: 95.0",
 		"SELECT name, paths FROM hills":                                      "", // two have the smallest
