@@ -136,7 +136,8 @@ func nextStep(plan []Step) (int, bool) {
 
 // extendPlan returns plan with the steps of a new iteration. Finished and failed steps stay, pending ones are dropped: the
 // new plan was made knowing of them. A new step that says the same as a finished one is left out when doing it again
-// cannot bring anything: it takes no tool, or its calls have been seen to give the same result twice.
+// cannot bring anything: it takes no tool, its calls have been seen to give the same result twice, or the step knew none but one that
+// fails.
 func extendPlan(plan []Step, planned []plannedStep, iteration int, calls []Call) []Step {
 	next := make([]Step, 0, len(plan)+len(planned))
 	for _, s := range plan {
@@ -161,11 +162,17 @@ func repeatsFinished(plan []Step, p plannedStep, calls []Call) bool {
 		if !p.same(plannedStep{File: s.File, Tool: s.Tool, Do: s.Do}) {
 			continue
 		}
-		if s.State == StepRefused || s.State == StepDone && (s.Tool == NoTool || stepIsSettled(calls, s.Number)) {
+		if s.State == StepRefused || s.State == StepFailed && stepIsStuck(calls, s.Number) || s.State == StepDone && (s.Tool == NoTool || stepIsSettled(calls, s.Number)) {
 			return true
 		}
 	}
 	return false
+}
+
+// stepIsStuck reports whether a step ended because the model knew no other call than one that had failed: in the same words, the same
+// comes of it.
+func stepIsStuck(calls []Call, step int) bool {
+	return slices.ContainsFunc(calls, func(c Call) bool { return c.Step == step && c.Skipped })
 }
 
 // stepIsSettled reports whether each call that ran in a step is known to give the same result again.

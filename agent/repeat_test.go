@@ -98,6 +98,8 @@ func TestExtendPlan(t *testing.T) {
 	kept := "done A, done none, failed B, dropped C, "
 	require.Equal(t, kept+"pending A, pending B, pending C", state(extendPlan(old, planned, 2, history("A=1"))), "A may have changed")
 	require.Equal(t, kept+"pending B, pending C", state(extendPlan(old, planned, 2, history("A=1 / A=1"))), "A is settled")
+	stuck := []Call{{Step: 3, Tool: "B", Outcome: Outcome{Error: &CallError{}}}, {Step: 3, Tool: "B", Skipped: true}}
+	require.Equal(t, kept+"pending A, pending C", state(extendPlan(old, planned, 2, stuck)), "B would only fail again")
 	require.Equal(t, StepPending, old[3].State, "the plan before is not changed")
 	elsewhere := []plannedStep{{File: "b.txt", Tool: "A", Do: "look here"}}
 	require.Equal(t, kept+"pending A", state(extendPlan(old, elsewhere, 2, history("A=1 / A=1"))), "another file is another step")
