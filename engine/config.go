@@ -39,6 +39,10 @@ type Config struct {
 	Seed          int     // negative: a new one for each call
 	Stop          []string
 
+	// SampleLiterals samples also those parts of a constrained reply that its schema leaves no choice about. Slower; for
+	// comparisons.
+	SampleLiterals bool
+
 	RequestTimeout time.Duration // of a call, waiting included; 0: none
 	Thinking       bool          // let models that can do so think before they answer
 	FlashAttention string        // "auto" (empty), "on" or "off"

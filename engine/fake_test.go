@@ -148,10 +148,11 @@ func detokenize(tokens []llama.Token) string {
 }
 
 type fakeSampler struct {
-	model  *fakeModel
-	prompt []llama.Token
-	reply  string
-	n      int
+	model   *fakeModel
+	prompt  []llama.Token // nil: nothing was sampled yet
+	opening string        // accepted before that
+	reply   string
+	n       int
 }
 
 func (s *fakeSampler) Sample(row int) (llama.Token, error) {
@@ -159,13 +160,20 @@ func (s *fakeSampler) Sample(row int) (llama.Token, error) {
 	if !ok {
 		return -1, fmt.Errorf("row %d has no logits", row)
 	}
-	if s.n == 0 {
-		s.prompt = append(s.prompt, history...)
+	if s.prompt == nil {
+		text := detokenize(history)
+		if !s.model.mem.trusting && !strings.HasSuffix(text, s.opening) {
+			return -1, fmt.Errorf("the sequence holds %q, without %q at its end", text, s.opening)
+		}
+		s.prompt = append([]llama.Token{}, history[:max(0, len(history)-len(s.opening))]...)
 		f := s.model.reply
 		if f == nil {
 			f = hashReply
 		}
-		s.reply = f(detokenize(history))
+		s.reply = f(detokenize(s.prompt))
+		if !strings.HasPrefix(s.reply, s.opening) {
+			return -1, fmt.Errorf("%q was forced, not %q", s.opening, s.reply)
+		}
 	} else if !s.model.mem.trusting {
 		if got, want := detokenize(history), detokenize(s.prompt)+s.reply[:s.n]; got != want {
 			return -1, fmt.Errorf("the sequence holds %q, not %q", got, want)
@@ -176,6 +184,17 @@ func (s *fakeSampler) Sample(row int) (llama.Token, error) {
 		return fakeEnd, nil
 	}
 	return llama.Token(s.reply[s.n-1]), nil
+}
+
+// Accept refuses what the model would not have said.
+func (s *fakeSampler) Accept(t llama.Token) error {
+	if s.prompt == nil {
+		s.opening += string(rune(t))
+	} else if s.n >= len(s.reply) || llama.Token(s.reply[s.n]) != t {
+		return fmt.Errorf("%q was forced after %q, not %q", rune(t), s.reply[:s.n], s.reply[s.n:])
+	}
+	s.n++
+	return nil
 }
 
 func (s *fakeSampler) Close() { s.model.samplers.Add(-1) }
