@@ -209,7 +209,7 @@ type fakeMemory struct {
 	aborted            atomic.Bool
 	decoded            int // tokens, without those that an abort threw away
 	decodes            int
-	threads            int
+	threads, single    int // that there are, and that compute a batch of one token
 	saved, restored    int // calls and tokens
 	saveErr            error
 	restoreErr         error
@@ -386,6 +386,7 @@ func (m *fakeMemory) SetThreads(single, batch int) {
 	if single < 1 || batch < 1 || single > m.threads || batch > m.threads {
 		m.fault("%d and %d of %d threads", single, batch, m.threads)
 	}
+	m.single = single
 }
 
 // rig is an engine with a fake model and memory.
@@ -401,7 +402,7 @@ type rig struct {
 // test and must then have kept llama.cpp's rules.
 func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	t.Helper()
-	c := Config{ModelPath: "fake.gguf", BatchSize: 32, Threads: 2, Parallel: 3}
+	c := Config{ModelPath: "fake.gguf", BatchSize: 32, Threads: 1, Parallel: 3}
 	r := &rig{}
 	r.mem = newFakeMemory(size, c.BatchSize, c.Parallel+cachedSequences)
 	r.model = &fakeModel{mem: r.mem, caps: llama.ChatCaps{Explicit: true}, info: llama.ModelInfo{BOS: -1, Vocab: int(fakeVocab)}}

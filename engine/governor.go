@@ -10,24 +10,29 @@ type threadGovernor struct {
 	all      int              // threads of the fast case
 	threads  int              // current choice: all or 1
 	est      [2]time.Duration // smoothed time of a step: [0] with one thread, [1] with all
-	steps    int
-	probe    int // steps left of trying the other choice
+	fresh    bool             // the next step is the first with the current choice
+	probe    int              // steps left of trying the other choice
 	lastTry  time.Time
 	interval time.Duration // until the other choice is tried again
 }
 
 // Probing costs a few slow steps, so the time between two tries doubles as long as they confirm the choice.
 const (
-	firstProbeStep   = 2
 	probeSteps       = 1
 	minProbeInterval = 2 * time.Second
 	maxProbeInterval = time.Minute
-	// suspicious is the slow-down of a step that makes the other choice worth a try before its time.
+	// suspicious is the slow-down of a step that makes the other choice worth a try before its time, and at which a step
+	// with all threads is given up.
 	suspicious = 2
+	// leastLimit is the shortest time after which a step is given up: what a machine may do now and then.
+	leastLimit = 100 * time.Millisecond
+	// largeBatch is a number of tokens whose work outweighs the waiting at barriers.
+	largeBatch = 128
 )
 
+// newThreadGovernor begins with one thread, whose time is bounded on any machine, and then tries all.
 func newThreadGovernor(threads int) *threadGovernor {
-	return &threadGovernor{all: threads, threads: threads, interval: minProbeInterval}
+	return &threadGovernor{all: threads, threads: 1, fresh: true, interval: minProbeInterval}
 }
 
 // batchThreads is the number of threads for a batch of several tokens. A large one does enough work between two barriers
@@ -39,8 +44,25 @@ func (g *threadGovernor) batchThreads(tokens int) int {
 	return g.all
 }
 
-// largeBatch is a number of tokens whose work outweighs the waiting at barriers.
-const largeBatch = 128
+// limit is the time after which a batch with the current choice is to be given up and computed by one thread; 0: never.
+// Without it, one step on a machine that has just got busy can take seconds.
+func (g *threadGovernor) limit(tokens int) time.Duration {
+	if g.threads == 1 || g.est[0] == 0 || tokens >= largeBatch {
+		return 0
+	}
+	return max(leastLimit, time.Duration(tokens)*suspicious*g.est[0])
+}
+
+// gaveUp takes the time of a batch that was given up at its limit: one thread is the choice until the next try.
+func (g *threadGovernor) gaveUp(took time.Duration, now time.Time) {
+	if g.probe > 0 {
+		g.interval = min(2*g.interval, maxProbeInterval)
+	} else {
+		g.interval = minProbeInterval // all threads were the better choice a moment ago
+	}
+	g.est[1] = took
+	g.threads, g.fresh, g.probe, g.lastTry = 1, true, 0, now
+}
 
 // observe takes the time of one decode step with the current choice, and chooses for the next.
 func (g *threadGovernor) observe(took time.Duration, now time.Time) {
@@ -49,19 +71,20 @@ func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 	}
 	i := g.index(g.threads)
 	before := g.est[i]
-	if before == 0 || g.probe > 0 || took < before {
-		// A probe is about now, not about the past; and steps get faster when the first ones have warmed the caches.
+	if before == 0 || g.fresh || g.probe > 0 || took < before {
+		// The first step of a choice is about now, not about the past; and steps get faster when the first ones have
+		// warmed the caches.
 		g.est[i] = took
 	} else {
 		g.est[i] += (took - before) / 4
 	}
-	g.steps++
+	g.fresh = false
 	switch {
 	case g.probe > 0:
 		if g.probe--; g.probe == 0 || took > suspicious*g.est[1-i] {
 			g.decide(now)
 		}
-	case g.steps == firstProbeStep, before > 0 && took > suspicious*before, g.steps > firstProbeStep && now.Sub(g.lastTry) >= g.interval:
+	case g.est[1-i] == 0, before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
 		g.threads = g.other()
 		g.probe = probeSteps
 		g.lastTry = now
@@ -82,6 +105,7 @@ func (g *threadGovernor) decide(now time.Time) {
 	default:
 		g.interval = min(2*g.interval, maxProbeInterval)
 	}
+	g.fresh = choice != g.threads
 	g.threads, g.probe, g.lastTry = choice, 0, now
 }
 

@@ -277,12 +277,7 @@ func (s *scheduler) tick() {
 	if s.batch.Len() == 0 {
 		return
 	}
-	s.mem.SetThreads(s.governor.threads, s.governor.batchThreads(s.batch.Len()))
-	began := time.Now()
-	err := s.mem.Decode(&s.batch)
-	if err == nil && s.batch.Len() == 1 {
-		s.governor.observe(time.Since(began), time.Now())
-	}
+	err := s.decode()
 	switch {
 	case err == nil:
 	case errors.Is(err, llama.ErrAborted):
@@ -310,6 +305,30 @@ func (s *scheduler) tick() {
 			s.sample(r)
 		}
 	}
+}
+
+// decode computes the batch. One that takes far longer than it would with one thread is given up, which looks like any
+// other abort; the next tick computes it with one.
+func (s *scheduler) decode() error {
+	s.mem.SetThreads(s.governor.threads, s.governor.batchThreads(s.batch.Len()))
+	var limit time.Duration
+	if s.cache.canTrim { // else an abort costs whole sequences
+		limit = s.governor.limit(s.batch.Len())
+	}
+	began := time.Now()
+	if limit > 0 {
+		// One that fires late aborts the next batch, which is computed again then.
+		defer time.AfterFunc(limit, s.mem.Abort).Stop()
+	}
+	err := s.mem.Decode(&s.batch)
+	took := time.Since(began)
+	switch {
+	case err == nil && s.batch.Len() == 1:
+		s.governor.observe(took, began.Add(took))
+	case errors.Is(err, llama.ErrAborted) && limit > 0 && took >= limit:
+		s.governor.gaveUp(took, began.Add(took))
+	}
+	return err
 }
 
 // fill builds the batch: first what the replies have got since the last one, then chunks of prompts, which share the rest

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -412,6 +413,29 @@ func TestLongPromptsDontStallOthers(t *testing.T) {
 		}
 	}
 	require.Empty(t, mem.faults)
+}
+
+// A step with several threads that hangs is computed by one.
+func TestSlowStepsAreGivenUp(t *testing.T) {
+	t.Parallel()
+	slow := 0
+	r := newRig(t, 4096, func(r *rig, c *Config) {
+		c.Threads = 2
+		r.model.reply = func(string) string { return strings.Repeat("z", 200) }
+		r.mem.before = func(_ llama.Token, n int) {
+			if n != 1 || r.mem.single == 1 {
+				return
+			}
+			for slow++; !r.mem.aborted.Load(); {
+				runtime.Gosched() // as long as nobody gives up
+			}
+		}
+	})
+	got, _, err := r.ask(t.Context(), "hi", llms.WithMaxTokens(300))
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("z", 200), got)
+	require.Positive(t, slow)
+	require.Equal(t, 1, r.sched.governor.threads)
 }
 
 func TestProgress(t *testing.T) {
