@@ -1,15 +1,70 @@
 package engine
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
-// threadGovernor chooses between one thread and all of them for decoding single tokens. With a core of its own for each
-// thread, more threads are faster. With other programs on those cores, each of the hundreds of barriers of a token waits
+// threadGovernors chooses the number of threads for batches. Batches of about the same size share a choice: the more work
+// there is between two barriers, the more is gained by several threads, on a busy machine too.
+type threadGovernors struct {
+	all     int
+	classes [sizeClasses]*threadGovernor // for 1, 2, 3 to 4, 5 to 8, … tokens
+}
+
+const (
+	sizeClasses = 8
+	// largeBatch is the fewest tokens whose work is worth all threads in any case.
+	largeBatch = 1<<(sizeClasses-1) + 1
+)
+
+func newThreadGovernors(threads int) *threadGovernors {
+	g := &threadGovernors{all: threads}
+	for i := range g.classes {
+		g.classes[i] = newThreadGovernor(threads)
+	}
+	return g
+}
+
+// class returns who chooses for a batch; nil: all threads it is.
+func (g *threadGovernors) class(tokens int) *threadGovernor {
+	if tokens >= largeBatch {
+		return nil
+	}
+	return g.classes[bits.Len(uint(max(tokens, 1)-1))]
+}
+
+// threads is the number of threads for a batch, and the time after which it is to be given up, 0: never.
+func (g *threadGovernors) threads(tokens int) (int, time.Duration) {
+	c := g.class(tokens)
+	if c == nil {
+		return g.all, 0
+	}
+	return c.threads, c.limit(tokens)
+}
+
+// observe takes the time of a batch.
+func (g *threadGovernors) observe(tokens int, took time.Duration, now time.Time) {
+	if c := g.class(tokens); c != nil {
+		c.observe(took/time.Duration(tokens), now)
+	}
+}
+
+// gaveUp takes the time of a batch that was given up at its limit.
+func (g *threadGovernors) gaveUp(tokens int, took time.Duration, now time.Time) {
+	if c := g.class(tokens); c != nil {
+		c.gaveUp(took/time.Duration(tokens), now)
+	}
+}
+
+// threadGovernor chooses between one thread and all of them for batches of about one size. With a core of its own for each
+// thread, more threads are faster. With other programs on those cores, each of the hundreds of barriers of a batch waits
 // for a thread that is not running, and one thread can be a hundred times faster than two; how busy the machine is
 // changes from second to second, so it is measured.
 type threadGovernor struct {
 	all      int              // threads of the fast case
 	threads  int              // current choice: all or 1
-	est      [2]time.Duration // smoothed time of a step: [0] with one thread, [1] with all
+	est      [2]time.Duration // smoothed time of a token: [0] with one thread, [1] with all
 	fresh    bool             // the next step is the first with the current choice
 	probe    int              // steps left of trying the other choice
 	lastTry  time.Time
@@ -26,8 +81,6 @@ const (
 	suspicious = 2
 	// leastLimit is the shortest time after which a step is given up: what a machine may do now and then.
 	leastLimit = 100 * time.Millisecond
-	// largeBatch is a number of tokens whose work outweighs the waiting at barriers.
-	largeBatch = 128
 )
 
 // newThreadGovernor begins with one thread, whose time is bounded on any machine, and then tries all.
@@ -35,25 +88,16 @@ func newThreadGovernor(threads int) *threadGovernor {
 	return &threadGovernor{all: threads, threads: 1, fresh: true, interval: minProbeInterval}
 }
 
-// batchThreads is the number of threads for a batch of several tokens. A large one does enough work between two barriers
-// to be worth all threads even on a busy machine.
-func (g *threadGovernor) batchThreads(tokens int) int {
-	if tokens < largeBatch {
-		return g.threads
-	}
-	return g.all
-}
-
 // limit is the time after which a batch with the current choice is to be given up and computed by one thread; 0: never.
 // Without it, one step on a machine that has just got busy can take seconds.
 func (g *threadGovernor) limit(tokens int) time.Duration {
-	if g.threads == 1 || g.est[0] == 0 || tokens >= largeBatch {
+	if g.threads == 1 || g.est[0] == 0 {
 		return 0
 	}
 	return max(leastLimit, time.Duration(tokens)*suspicious*g.est[0])
 }
 
-// gaveUp takes the time of a batch that was given up at its limit: one thread is the choice until the next try.
+// gaveUp takes the time per token of a batch that was given up at its limit: one thread is the choice until the next try.
 func (g *threadGovernor) gaveUp(took time.Duration, now time.Time) {
 	if g.probe > 0 {
 		g.interval = min(2*g.interval, maxProbeInterval)
@@ -64,7 +108,7 @@ func (g *threadGovernor) gaveUp(took time.Duration, now time.Time) {
 	g.threads, g.fresh, g.probe, g.lastTry = 1, true, 0, now
 }
 
-// observe takes the time of one decode step with the current choice, and chooses for the next.
+// observe takes the time per token of a batch with the current choice, and chooses for the next.
 func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 	if g.all <= 1 {
 		return

@@ -124,7 +124,6 @@ func TestGovernorLimits(t *testing.T) {
 	(&machine{one: 80 * ms, all: 50 * ms, now: time.Unix(0, 0)}).run(g, 20)
 	require.Equal(t, 160*ms, g.limit(1))
 	require.Equal(t, 800*ms, g.limit(5))
-	require.Zero(t, g.limit(largeBatch), "a large batch goes on")
 	g.gaveUp(time.Second, time.Unix(9, 0))
 	require.Zero(t, g.limit(1), "one thread comes to its end")
 }
@@ -134,13 +133,39 @@ func TestGovernorWithOneThread(t *testing.T) {
 	g := newThreadGovernor(1)
 	(&machine{one: ms, all: ms, now: time.Unix(0, 0)}).run(g, 100)
 	require.Equal(t, 1, g.threads)
-	require.Equal(t, 1, g.batchThreads(512))
 }
 
 func TestGovernorBatches(t *testing.T) {
 	t.Parallel()
-	g := newThreadGovernor(2)
-	(&machine{one: 20 * ms, all: time.Second, now: time.Unix(0, 0)}).run(g, 20)
-	require.Equal(t, 1, g.batchThreads(4), "small batches are as decodes")
-	require.Equal(t, 2, g.batchThreads(largeBatch), "large ones are worth all threads")
+	g := newThreadGovernors(2)
+	now := time.Unix(0, 0)
+	step := func(tokens int, one, all time.Duration) {
+		threads, limit := g.threads(tokens)
+		took := one
+		if threads == 2 {
+			took = all
+		}
+		now = now.Add(took)
+		if limit > 0 && took > limit {
+			g.gaveUp(tokens, took, now)
+		} else {
+			g.observe(tokens, took, now)
+		}
+	}
+	for range 20 {
+		step(1, 20*ms, time.Second) // waiting at barriers
+		step(3, 60*ms, time.Second)
+		step(4, 70*ms, time.Second)
+		step(100, time.Second, 900*ms) // they are the smaller part of a batch with much work
+		step(65, 600*ms, 550*ms)
+		step(largeBatch, time.Minute, time.Minute)
+	}
+	for tokens, want := range map[int]int{1: 1, 3: 1, 4: 1, 65: 2, 100: 2, 128: 2, largeBatch: 2, 100 * largeBatch: 2} {
+		got, _ := g.threads(tokens)
+		require.Equal(t, want, got, "%d tokens", tokens)
+	}
+	_, limit := g.threads(100)
+	require.InDelta(t, float64(2*time.Second), float64(limit), float64(time.Second))
+	_, limit = g.threads(largeBatch)
+	require.Zero(t, limit, "a large batch goes on")
 }

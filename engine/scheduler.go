@@ -73,7 +73,7 @@ type scheduler struct {
 	cache    *seqCache
 	parallel int
 	now      func() time.Time
-	governor *threadGovernor
+	threads  *threadGovernors
 
 	incoming chan *request
 	wake     chan struct{} // a cancellation; capacity 1
@@ -98,7 +98,7 @@ func newScheduler(m model, mem memory, c Config) *scheduler {
 	return &scheduler{
 		model: m, vocab: newVocabulary(m), mem: mem, parallel: c.Parallel, now: c.Now,
 		cache:    newSeqCache(c.Parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
-		governor: newThreadGovernor(c.Threads),
+		threads:  newThreadGovernors(c.Threads),
 		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
@@ -310,11 +310,12 @@ func (s *scheduler) tick() {
 // decode computes the batch. One that takes far longer than it would with one thread is given up, which looks like any
 // other abort; the next tick computes it with one.
 func (s *scheduler) decode() error {
-	s.mem.SetThreads(s.governor.threads, s.governor.batchThreads(s.batch.Len()))
-	var limit time.Duration
-	if s.cache.canTrim { // else an abort costs whole sequences
-		limit = s.governor.limit(s.batch.Len())
+	n := s.batch.Len()
+	threads, limit := s.threads.threads(n)
+	if !s.cache.canTrim {
+		limit = 0 // an abort costs whole sequences
 	}
+	s.mem.SetThreads(threads, threads)
 	began := time.Now()
 	if limit > 0 {
 		// One that fires late aborts the next batch, which is computed again then.
@@ -323,10 +324,10 @@ func (s *scheduler) decode() error {
 	err := s.mem.Decode(&s.batch)
 	took := time.Since(began)
 	switch {
-	case err == nil && s.batch.Len() == 1:
-		s.governor.observe(took, began.Add(took))
+	case err == nil:
+		s.threads.observe(n, took, began.Add(took))
 	case errors.Is(err, llama.ErrAborted) && limit > 0 && took >= limit:
-		s.governor.gaveUp(took, began.Add(took))
+		s.threads.gaveUp(n, took, began.Add(took))
 	}
 	return err
 }

@@ -435,7 +435,7 @@ func TestSlowStepsAreGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("z", 200), got)
 	require.Positive(t, slow)
-	require.Equal(t, 1, r.sched.governor.threads)
+	require.Equal(t, 1, r.sched.threads.class(1).threads)
 }
 
 func TestProgress(t *testing.T) {
