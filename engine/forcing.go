@@ -54,3 +54,14 @@ func (f *forcer) keep(tokens []llama.Token, after *gbnf.Machine) int {
 	}
 	return keep
 }
+
+// allowed is how many of these tokens the grammar allows in a row.
+func (f *forcer) allowed(tokens []llama.Token) int {
+	m := f.machine.Clone()
+	for i, t := range tokens {
+		if !m.Push(f.vocab.model.AppendPiece(nil, t, true)) {
+			return i
+		}
+	}
+	return len(tokens)
+}

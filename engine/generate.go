@@ -226,6 +226,9 @@ func (e *Engine) generate(ctx context.Context, c *call) (*llms.ContentResponse, 
 	if c.json {
 		r.text.json = &jsonEnd{}
 	}
+	if e.cfg.Draft {
+		r.drafts = &drafts{rate: firstRate}
+	}
 	if err := e.sched.submit(r); err != nil {
 		return nil, cause(ctx, err)
 	}

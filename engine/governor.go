@@ -50,6 +50,15 @@ func (g *threadGovernors) observe(tokens int, took time.Duration, now time.Time)
 	}
 }
 
+// cost is the time that a batch takes with the current choice; 0: it was not measured in the last minute.
+func (g *threadGovernors) cost(tokens int, now time.Time) time.Duration {
+	c := g.class(tokens)
+	if c == nil || c.seen.IsZero() || now.Sub(c.seen) > maxProbeInterval {
+		return 0
+	}
+	return time.Duration(tokens) * c.est[c.index(c.threads)]
+}
+
 // gaveUp takes the time of a batch that was given up at its limit.
 func (g *threadGovernors) gaveUp(tokens int, took time.Duration, now time.Time) {
 	if c := g.class(tokens); c != nil {
@@ -68,6 +77,7 @@ type threadGovernor struct {
 	fresh    bool             // the next step is the first with the current choice
 	probe    int              // steps left of trying the other choice
 	lastTry  time.Time
+	seen     time.Time     // the last step
 	interval time.Duration // until the other choice is tried again
 }
 
@@ -110,9 +120,7 @@ func (g *threadGovernor) gaveUp(took time.Duration, now time.Time) {
 
 // observe takes the time per token of a batch with the current choice, and chooses for the next.
 func (g *threadGovernor) observe(took time.Duration, now time.Time) {
-	if g.all <= 1 {
-		return
-	}
+	g.seen = now
 	i := g.index(g.threads)
 	before := g.est[i]
 	if before == 0 || g.fresh || g.probe > 0 || took < before {
@@ -128,6 +136,7 @@ func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 		if g.probe--; g.probe == 0 || took > suspicious*g.est[1-i] {
 			g.decide(now)
 		}
+	case g.all <= 1:
 	case g.est[1-i] == 0, before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
 		g.threads = g.other()
 		g.probe = probeSteps

@@ -40,6 +40,8 @@ type request struct {
 	sampler sampler
 	seq     int
 	forcer  *forcer       // nil: nothing is forced
+	drafts  *drafts       // nil: nothing is computed ahead
+	guesses []llama.Token // computed ahead in the current batch
 	opening []llama.Token // the forced start of the reply, until it is given out with the first sampled token
 	done    int           // prompt tokens in the KV cache
 	pending []llama.Token // of the reply, not yet in the KV cache
@@ -74,6 +76,7 @@ type scheduler struct {
 	parallel int
 	now      func() time.Time
 	threads  *threadGovernors
+	cost     func(tokens int) time.Duration // of a batch as measured lately; 0: not known
 
 	incoming chan *request
 	wake     chan struct{} // a cancellation; capacity 1
@@ -95,12 +98,14 @@ type scheduler struct {
 
 func newScheduler(m model, mem memory, c Config) *scheduler {
 	info := m.Info()
-	return &scheduler{
+	s := &scheduler{
 		model: m, vocab: newVocabulary(m), mem: mem, parallel: c.Parallel, now: c.Now,
 		cache:    newSeqCache(c.Parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
 		threads:  newThreadGovernors(c.Threads),
 		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	s.cost = func(tokens int) time.Duration { return s.threads.cost(tokens, time.Now()) }
+	return s
 }
 
 // submit hands a request over. The request's events arrive until one with end set, or never when submit fails.
@@ -340,15 +345,23 @@ func (s *scheduler) fill() {
 	room := s.mem.BatchSize()
 	prefills := 0
 	for _, r := range s.active {
-		r.row, r.taken = -1, 0
+		r.row, r.taken, r.guesses = -1, 0, nil
 		if r.restoring {
 			continue
 		}
 		if r.done < len(r.prompt) {
 			prefills++
 		} else if room > 0 {
-			room -= s.takePending(r, len(s.cache.seqs[r.seq].tokens), room)
+			pos := len(s.cache.seqs[r.seq].tokens)
+			room -= s.takePending(r, pos, room)
 			s.in = append(s.in, r)
+			if r.row >= 0 {
+				r.guesses = s.draft(r, room)
+			}
+			for i, t := range r.guesses {
+				s.batch.Add(t, pos+r.taken+i, r.seq, true)
+				room--
+			}
 		}
 	}
 	for _, r := range s.active {
