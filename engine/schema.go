@@ -60,16 +60,10 @@ func (c *grammarCache) get(m model, schema string) (schemaGrammar, error) {
 	if g, ok := c.known[schema]; ok {
 		return g, nil
 	}
-	text, err := m.SchemaToGrammar([]byte(schema), maxStringRunes, maxArrayItems)
-	if err == nil {
-		// The converter writes grammars that the parser refuses, for example one with too long repetitions.
-		var s sampler
-		if s, err = m.NewSampler(llama.SamplerParams{Grammar: text, GrammarKind: llama.GrammarUser}); err == nil {
-			s.Close()
-		}
-	}
+	text, err := grammarOf(m, []byte(schema))
 	if err != nil {
-		return schemaGrammar{}, &SchemaError{Schema: shorten(schema, 120), Err: err}
+		path := faultyPart([]byte(schema), func(part []byte) bool { _, err := grammarOf(m, part); return err != nil })
+		return schemaGrammar{}, &SchemaError{Schema: shorten(schema, 120), Path: path, Err: err}
 	}
 	g := schemaGrammar{text: text}
 	if g.parsed, err = gbnf.Parse(text); err != nil {
@@ -80,6 +74,21 @@ func (c *grammarCache) get(m model, schema string) (schemaGrammar, error) {
 	}
 	c.known[schema] = g
 	return g, nil
+}
+
+// grammarOf is the grammar of a schema, which llama.cpp has read once: its converter writes some that its parser refuses,
+// for example with too long repetitions.
+func grammarOf(m model, schema []byte) (string, error) {
+	text, err := m.SchemaToGrammar(schema, maxStringRunes, maxArrayItems)
+	if err != nil {
+		return "", err
+	}
+	s, err := m.NewSampler(llama.SamplerParams{Grammar: text, GrammarKind: llama.GrammarUser})
+	if err != nil {
+		return "", err
+	}
+	s.Close()
+	return text, nil
 }
 
 func shorten(s string, n int) string {
