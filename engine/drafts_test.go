@@ -178,3 +178,32 @@ func TestDraftsSaveBatches(t *testing.T) {
 	require.Equal(t, off, dear)
 	require.Zero(t, u.DraftedTokens, "where it saves nothing, nothing is computed ahead")
 }
+
+// The rows of other calls are surer to be needed than guesses.
+func TestDraftsAreForLoneCalls(t *testing.T) {
+	t.Parallel()
+	mem := newFakeMemory(4096, 512, 4)
+	mem.threads = 1
+	text := strings.Repeat("abcdefgh", 5)
+	m := &fakeModel{mem: mem, reply: func(prompt string) string { return text[:len(prompt)/2] }}
+	s := newScheduler(m, mem, Config{Threads: 1, Parallel: 2}.withDefaults())
+	s.cost = func(int) time.Duration { return time.Second }
+	add := func(prompt string) *request {
+		tokens, err := m.Tokenize(prompt, false, false)
+		require.NoError(t, err)
+		r := &request{ctx: t.Context(), prompt: tokens, maxTokens: 100, events: make(chan event, 500), drafts: &drafts{rate: 1}}
+		s.waiting = append(s.waiting, r)
+		return r
+	}
+	long, short := add(text+text[:20]), add(text[:30])
+	for len(s.active)+len(s.waiting) > 1 {
+		s.admit()
+		s.tick()
+	}
+	require.Zero(t, long.usage.DraftedTokens+short.usage.DraftedTokens)
+	for len(s.active) > 0 {
+		s.tick()
+	}
+	require.Positive(t, long.usage.AcceptedTokens, "it is alone now")
+	require.Empty(t, mem.faults)
+}
