@@ -14,6 +14,8 @@ type threadGovernors struct {
 
 const (
 	sizeClasses = 8
+	// smallBatch is the most tokens that all threads can take a hundred times longer for than one.
+	smallBatch = 16
 	// largeBatch is the fewest tokens whose work is worth all threads in any case.
 	largeBatch = 1<<(sizeClasses-1) + 1
 )
@@ -22,6 +24,9 @@ func newThreadGovernors(threads int) *threadGovernors {
 	g := &threadGovernors{all: threads}
 	for i := range g.classes {
 		g.classes[i] = newThreadGovernor(threads)
+		if 1<<i > smallBatch {
+			g.classes[i].threads = threads // the ends of prompts must not wait for a first look at one thread
+		}
 	}
 	return g
 }
@@ -131,13 +136,16 @@ func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 		g.est[i] += (took - before) / 4
 	}
 	g.fresh = false
+	if g.lastTry.IsZero() && g.threads > 1 {
+		g.lastTry = now
+	}
 	switch {
 	case g.probe > 0:
 		if g.probe--; g.probe == 0 || took > suspicious*g.est[1-i] {
 			g.decide(now)
 		}
 	case g.all <= 1:
-	case g.est[1-i] == 0, before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
+	case i == 0 && g.est[1] == 0, before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
 		g.threads = g.other()
 		g.probe = probeSteps
 		g.lastTry = now

@@ -160,6 +160,11 @@ func TestGovernorBatches(t *testing.T) {
 		step(65, 600*ms, 550*ms)
 		step(largeBatch, time.Minute, time.Minute)
 	}
+	for tokens, want := range map[int]int{1: 1, 16: 1, 17: 2, 128: 2, largeBatch: 2} {
+		got, limit := newThreadGovernors(2).threads(tokens)
+		require.Equal(t, want, got, "the first batch of %d tokens", tokens)
+		require.Zero(t, limit)
+	}
 	for tokens, want := range map[int]int{1: 1, 3: 1, 4: 1, 65: 2, 100: 2, 128: 2, largeBatch: 2, 100 * largeBatch: 2} {
 		got, _ := g.threads(tokens)
 		require.Equal(t, want, got, "%d tokens", tokens)
