@@ -38,5 +38,6 @@ type memory interface {
 // sampler picks the tokens of one generation. Only the owner goroutine uses it.
 type sampler interface {
 	Sample(row int) (llama.Token, error)
+	Accept(t llama.Token) error // one that was not sampled
 	Close()
 }

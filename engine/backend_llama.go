@@ -58,6 +58,7 @@ type llamaSampler struct {
 }
 
 func (s llamaSampler) Sample(row int) (llama.Token, error) { return s.s.Sample(s.c, row) }
+func (s llamaSampler) Accept(t llama.Token) error          { return s.s.Accept(t) }
 func (s llamaSampler) Close()                              { s.s.Close() }
 
 // openBackend loads the model and creates its context. free releases both.

@@ -39,6 +39,15 @@ type Config struct {
 	Seed          int     // negative: a new one for each call
 	Stop          []string
 
+	// SampleLiterals samples also those parts of a constrained reply that its schema leaves no choice about. Slower; for
+	// comparisons.
+	SampleLiterals bool
+
+	// Draft computes tokens ahead that a lone call is likely to copy from its prompt or reply, while that saves time by what
+	// was measured on this machine. The sampler chooses as it does without; but larger batches round otherwise, so the same
+	// call need not give the same text twice. Off for memories that cannot take a token back.
+	Draft bool
+
 	RequestTimeout time.Duration // of a call, waiting included; 0: none
 	Thinking       bool          // let models that can do so think before they answer
 	FlashAttention string        // "auto" (empty), "on" or "off"

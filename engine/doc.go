@@ -8,6 +8,9 @@
 // first, then prefill chunks. A cancelled call stops within one micro-batch or token. Finished sequences stay in the KV
 // cache until their cells are needed, and a new prompt takes over the longest prefix that any of them holds.
 //
+// What a schema leaves no choice about in a reply (punctuation, names of properties, the rest of a name of which only one is
+// left) is not sampled: it rides in the batch of the next sampled token, and the end of a reply is not computed at all.
+//
 // With a KV store ([Config].KVStorePath) the starts of prompts are kept on disk too, so that another process takes over what
 // it does not have to compute. A process's first call gets the same logits with a store as without one, to the last bit,
 // when what is kept was computed by a first call as well. What was computed beside other sequences can differ in the last

@@ -36,11 +36,16 @@ func (e *ContextError) Error() string {
 // SchemaError says which schema cannot be turned into a grammar.
 type SchemaError struct {
 	Schema string // shortened
+	Path   string // JSON pointer of the part that is the cause; empty: the whole
 	Err    error
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("engine: the JSON schema %s cannot constrain a reply: %v", e.Schema, e.Err)
+	at := ""
+	if e.Path != "" {
+		at = "at " + e.Path + ": "
+	}
+	return fmt.Sprintf("engine: the JSON schema %s cannot constrain a reply: %s%v", e.Schema, at, e.Err)
 }
 
 // Unwrap returns the cause.

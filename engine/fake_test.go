@@ -148,10 +148,11 @@ func detokenize(tokens []llama.Token) string {
 }
 
 type fakeSampler struct {
-	model  *fakeModel
-	prompt []llama.Token
-	reply  string
-	n      int
+	model   *fakeModel
+	prompt  []llama.Token // nil: nothing was sampled yet
+	opening string        // accepted before that
+	reply   string
+	n       int
 }
 
 func (s *fakeSampler) Sample(row int) (llama.Token, error) {
@@ -159,13 +160,20 @@ func (s *fakeSampler) Sample(row int) (llama.Token, error) {
 	if !ok {
 		return -1, fmt.Errorf("row %d has no logits", row)
 	}
-	if s.n == 0 {
-		s.prompt = append(s.prompt, history...)
+	if s.prompt == nil {
+		text := detokenize(history)
+		if !s.model.mem.trusting && !strings.HasSuffix(text, s.opening) {
+			return -1, fmt.Errorf("the sequence holds %q, without %q at its end", text, s.opening)
+		}
+		s.prompt = append([]llama.Token{}, history[:max(0, len(history)-len(s.opening))]...)
 		f := s.model.reply
 		if f == nil {
 			f = hashReply
 		}
-		s.reply = f(detokenize(history))
+		s.reply = f(detokenize(s.prompt))
+		if !strings.HasPrefix(s.reply, s.opening) {
+			return -1, fmt.Errorf("%q was forced, not %q", s.opening, s.reply)
+		}
 	} else if !s.model.mem.trusting {
 		if got, want := detokenize(history), detokenize(s.prompt)+s.reply[:s.n]; got != want {
 			return -1, fmt.Errorf("the sequence holds %q, not %q", got, want)
@@ -176,6 +184,17 @@ func (s *fakeSampler) Sample(row int) (llama.Token, error) {
 		return fakeEnd, nil
 	}
 	return llama.Token(s.reply[s.n-1]), nil
+}
+
+// Accept refuses what the model would not have said.
+func (s *fakeSampler) Accept(t llama.Token) error {
+	if s.prompt == nil {
+		s.opening += string(rune(t))
+	} else if s.n >= len(s.reply) || llama.Token(s.reply[s.n]) != t {
+		return fmt.Errorf("%q was forced after %q, not %q", rune(t), s.reply[:s.n], s.reply[s.n:])
+	}
+	s.n++
+	return nil
 }
 
 func (s *fakeSampler) Close() { s.model.samplers.Add(-1) }
@@ -190,7 +209,7 @@ type fakeMemory struct {
 	aborted            atomic.Bool
 	decoded            int // tokens, without those that an abort threw away
 	decodes            int
-	threads            int
+	threads, single    int // that there are, and that compute a batch of one token
 	saved, restored    int // calls and tokens
 	saveErr            error
 	restoreErr         error
@@ -367,6 +386,7 @@ func (m *fakeMemory) SetThreads(single, batch int) {
 	if single < 1 || batch < 1 || single > m.threads || batch > m.threads {
 		m.fault("%d and %d of %d threads", single, batch, m.threads)
 	}
+	m.single = single
 }
 
 // rig is an engine with a fake model and memory.
@@ -382,7 +402,7 @@ type rig struct {
 // test and must then have kept llama.cpp's rules.
 func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 	t.Helper()
-	c := Config{ModelPath: "fake.gguf", BatchSize: 32, Threads: 2, Parallel: 3}
+	c := Config{ModelPath: "fake.gguf", BatchSize: 32, Threads: 1, Parallel: 3}
 	r := &rig{}
 	r.mem = newFakeMemory(size, c.BatchSize, c.Parallel+cachedSequences)
 	r.model = &fakeModel{mem: r.mem, caps: llama.ChatCaps{Explicit: true}, info: llama.ModelInfo{BOS: -1, Vocab: int(fakeVocab)}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llama-agent/llama-agent/engine/gbnf"
 	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/tmc/langchaingo/llms"
 )
@@ -94,7 +95,8 @@ type call struct {
 	tools  toolMode
 	parse  bool // the reply has a format that must be read: native tool calls or reasoning
 	req    llama.SamplerParams
-	json   bool // the reply is one JSON value
+	json   bool          // the reply is one JSON value
+	forced *gbnf.Grammar // by which parts of the reply are put in without sampling; nil: none are
 	queued time.Time
 }
 
@@ -167,8 +169,11 @@ func (e *Engine) constrain(c *call, req llama.ChatRequest) error {
 		if err != nil {
 			return err
 		}
-		c.req.Grammar, c.req.GrammarKind = g, llama.GrammarUser
+		c.req.Grammar, c.req.GrammarKind = g.text, llama.GrammarUser
 		c.json, c.parse = true, false
+		if !e.cfg.SampleLiterals {
+			c.forced = g.parsed
+		}
 	}
 	if c.req.Grammar != "" {
 		c.req.RepeatPenalty = 1
@@ -215,11 +220,14 @@ func (e *Engine) generate(ctx context.Context, c *call) (*llms.ContentResponse, 
 	defer cancel(nil)
 	r := &request{
 		ctx: ctx, prompt: c.tokens, cuts: c.cuts, worth: c.worth, maxTokens: c.opts.MaxTokens, sampling: c.req, queued: c.queued,
-		text:   textTracker{stops: c.opts.StopWords},
+		text: textTracker{stops: c.opts.StopWords}, grammar: c.forced,
 		events: make(chan event, 2*(c.opts.MaxTokens+4)),
 	}
 	if c.json {
 		r.text.json = &jsonEnd{}
+	}
+	if e.cfg.Draft {
+		r.drafts = &drafts{rate: firstRate}
 	}
 	if err := e.sched.submit(r); err != nil {
 		return nil, cause(ctx, err)

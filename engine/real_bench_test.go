@@ -3,10 +3,12 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +46,55 @@ func BenchmarkDecode(b *testing.B) {
 		spent += u.Decode
 	}
 	b.ReportMetric(float64(tokens)/spent.Seconds(), "tokens/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkParallel reports sampled tokens a second of four calls at once, and how many times that of one call it is.
+func BenchmarkParallel(b *testing.B) {
+	e := benchEngine(b)
+	const calls, tokens = 4, 48
+	say := func(i int) (time.Time, time.Time) {
+		var first, last time.Time
+		_, err := e.GenerateContent(b.Context(), user(fmt.Sprintf("Write a long story about river %d.", i)), llms.WithMaxTokens(tokens),
+			llms.WithStreamingFunc(func(context.Context, []byte) error {
+				if last = time.Now(); first.IsZero() {
+					first = last
+				}
+				return nil
+			}))
+		require.NoError(b, err)
+		return first, last
+	}
+	// What all of n calls do between their first tokens and their last ones, prefill left out.
+	together := func(n int) time.Duration {
+		type span struct{ first, last time.Time }
+		spans := make([]span, n)
+		var g sync.WaitGroup
+		for i := range n {
+			g.Go(func() { spans[i].first, spans[i].last = say(i) })
+		}
+		g.Wait()
+		from, to := spans[0].first, spans[0].last
+		for _, s := range spans {
+			if s.first.After(from) {
+				from = s.first
+			}
+			if s.last.After(to) {
+				to = s.last
+			}
+		}
+		return to.Sub(from)
+	}
+	together(calls) // the prompts are cached
+	var one, four time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		one += together(1)
+		four += together(calls)
+	}
+	b.ReportMetric(float64(n*calls*tokens)/four.Seconds(), "tokens/s")
+	b.ReportMetric(calls*float64(one)/float64(four), "x-of-one")
 	b.ReportMetric(0, "ns/op")
 }
 

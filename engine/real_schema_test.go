@@ -77,13 +77,19 @@ func TestRealPlanEnds(t *testing.T) {
 
 func TestRealUnusableSchemas(t *testing.T) {
 	e := open(t, testmodel.Tiny)
-	for _, schema := range []string{
-		`{"type":"nosuch"}`, `{"$ref":"#/$defs/gone"}`, `{`, `{"type":"object","properties":{"s":{"type":"string","minLength":5000}},"required":["s"]}`,
-		strings.Repeat(`{"items":`, 5000) + `{}` + strings.Repeat(`}`, 5000),
+	for schema, path := range map[string]string{
+		`{"type":"nosuch"}`:       "",
+		`{"$ref":"#/$defs/gone"}`: "",
+		`{`:                       "",
+		`{"type":"object","properties":{"s":{"type":"string","minLength":5000}},"required":["s"]}`:                                          "/properties/s",
+		`{"type":"object","properties":{"a":{"type":"string"},"l":{"type":"array","items":{"anyOf":[{"type":"null"},{"type":"nosuch"}]}}}}`: "/properties/l/items/anyOf/1",
+		strings.Repeat(`{"items":`, 5000) + `{}` + strings.Repeat(`}`, 5000):                                                                strings.Repeat("/items", deepestPath),
 	} {
 		_, err := e.GenerateContent(t.Context(), user("hi"), WithSchema(json.RawMessage(schema)))
 		var se *SchemaError
 		require.ErrorAs(t, err, &se, "%.80s", schema)
+		require.Equal(t, path, se.Path, "%.80s", schema)
+		require.Contains(t, err.Error(), path)
 		require.Less(t, len(err.Error()), 2000)
 	}
 	_, err := e.GenerateContent(t.Context(), user("hi"), llms.WithMetadata(map[string]any{metaSchema: 3}))

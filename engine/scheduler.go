@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llama-agent/llama-agent/engine/gbnf"
 	"github.com/llama-agent/llama-agent/engine/kvstore"
 	"github.com/llama-agent/llama-agent/engine/llama"
 )
@@ -30,17 +31,23 @@ type request struct {
 	maxTokens int
 	sampling  llama.SamplerParams
 	text      textTracker
-	events    chan event // never blocks the owner: it has room for all that can come
+	grammar   *gbnf.Grammar // of the whole reply; nil: no part of it is forced
+	events    chan event    // never blocks the owner: it has room for all that can come
 	cancelled atomic.Bool
 	queued    time.Time
 
 	// Owned by the scheduler.
 	sampler sampler
 	seq     int
-	done    int         // prompt tokens in the KV cache
-	next    llama.Token // sampled, not yet decoded; valid when sampled > 0
-	sampled int
-	row     int // row of the current batch whose logits are sampled; -1: none
+	forcer  *forcer       // nil: nothing is forced
+	drafts  *drafts       // nil: nothing is computed ahead
+	guesses []llama.Token // computed ahead in the current batch
+	opening []llama.Token // the forced start of the reply, until it is given out with the first sampled token
+	done    int           // prompt tokens in the KV cache
+	pending []llama.Token // of the reply, not yet in the KV cache
+	taken   int           // of these, in the current batch
+	written int           // tokens of the reply, without those of opening
+	row     int           // row of the current batch whose logits are sampled; -1: none
 	started time.Time
 	first   time.Time
 	usage   Usage
@@ -63,11 +70,13 @@ type event struct {
 // scheduler owns the context. Its run method is the one goroutine that touches memory, cache and active.
 type scheduler struct {
 	model    model
+	vocab    *vocabulary
 	mem      memory
 	cache    *seqCache
 	parallel int
 	now      func() time.Time
-	governor *threadGovernor
+	threads  *threadGovernors
+	cost     func(tokens int) time.Duration // of a batch as measured lately; 0: not known
 
 	incoming chan *request
 	wake     chan struct{} // a cancellation; capacity 1
@@ -89,12 +98,14 @@ type scheduler struct {
 
 func newScheduler(m model, mem memory, c Config) *scheduler {
 	info := m.Info()
-	return &scheduler{
-		model: m, mem: mem, parallel: c.Parallel, now: c.Now,
+	s := &scheduler{
+		model: m, vocab: newVocabulary(m), mem: mem, parallel: c.Parallel, now: c.Now,
 		cache:    newSeqCache(c.Parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
-		governor: newThreadGovernor(c.Threads),
+		threads:  newThreadGovernors(c.Threads),
 		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	s.cost = func(tokens int) time.Duration { return s.threads.cost(tokens, time.Now()) }
+	return s
 }
 
 // submit hands a request over. The request's events arrive until one with end set, or never when submit fails.
@@ -219,6 +230,7 @@ func (s *scheduler) admit() {
 			continue
 		}
 		s.active = append(s.active, r)
+		s.open(r)
 	}
 }
 
@@ -227,7 +239,7 @@ func (s *scheduler) start(r *request, p placement) error {
 	r.started = s.now()
 	r.seq = p.dst
 	dst := &s.cache.seqs[p.dst]
-	p.keep = s.open(r, p.keep)
+	p.keep = s.prefixToKeep(r, p.keep)
 	exact := s.cache.seqs[p.src].exact
 	switch {
 	case p.src != p.dst:
@@ -270,12 +282,7 @@ func (s *scheduler) tick() {
 	if s.batch.Len() == 0 {
 		return
 	}
-	s.mem.SetThreads(s.governor.threads, s.governor.batchThreads(s.batch.Len()))
-	began := time.Now()
-	err := s.mem.Decode(&s.batch)
-	if err == nil && s.batch.Len() == 1 {
-		s.governor.observe(time.Since(began), time.Now())
-	}
+	err := s.decode()
 	switch {
 	case err == nil:
 	case errors.Is(err, llama.ErrAborted):
@@ -305,23 +312,56 @@ func (s *scheduler) tick() {
 	}
 }
 
-// fill builds the batch: first the sampled tokens of all generations, then chunks of prompts, which share the rest evenly.
+// decode computes the batch. One that takes far longer than it would with one thread is given up, which looks like any
+// other abort; the next tick computes it with one.
+func (s *scheduler) decode() error {
+	n := s.batch.Len()
+	threads, limit := s.threads.threads(n)
+	if !s.cache.canTrim {
+		limit = 0 // an abort costs whole sequences
+	}
+	s.mem.SetThreads(threads, threads)
+	began := time.Now()
+	if limit > 0 {
+		// One that fires late aborts the next batch, which is computed again then.
+		defer time.AfterFunc(limit, s.mem.Abort).Stop()
+	}
+	err := s.mem.Decode(&s.batch)
+	took := time.Since(began)
+	switch {
+	case err == nil:
+		s.threads.observe(n, took, began.Add(took))
+	case errors.Is(err, llama.ErrAborted) && limit > 0 && took >= limit:
+		s.threads.gaveUp(n, took, began.Add(took))
+	}
+	return err
+}
+
+// fill builds the batch: first what the replies have got since the last one, then chunks of prompts, which share the rest
+// evenly. The forced start of a reply rides with the end of its prompt.
 func (s *scheduler) fill() {
 	s.batch.Reset()
 	s.in = s.in[:0]
 	room := s.mem.BatchSize()
 	prefills := 0
 	for _, r := range s.active {
-		r.row = -1
+		r.row, r.taken, r.guesses = -1, 0, nil
 		if r.restoring {
 			continue
 		}
 		if r.done < len(r.prompt) {
 			prefills++
 		} else if room > 0 {
-			r.row = s.batch.Add(r.next, len(s.cache.seqs[r.seq].tokens), r.seq, true)
+			pos := len(s.cache.seqs[r.seq].tokens)
+			room -= s.takePending(r, pos, room)
 			s.in = append(s.in, r)
-			room--
+			if r.row >= 0 {
+				r.guesses = s.draft(r, room)
+			}
+			for i, t := range r.guesses {
+				s.batch.Add(t, pos+r.taken+i, r.seq, true)
+				room--
+			}
 		}
 	}
 	for _, r := range s.active {
@@ -331,7 +371,7 @@ func (s *scheduler) fill() {
 		n := min(s.prefillEnd(r)-r.done, prefillChunk, (room+prefills-1)/prefills)
 		prefills--
 		for i := r.done; i < r.done+n; i++ {
-			last := i == len(r.prompt)-1
+			last := i == len(r.prompt)-1 && len(r.pending) == 0
 			row := s.batch.Add(r.prompt[i], i, r.seq, last)
 			if last {
 				r.row = row
@@ -339,95 +379,81 @@ func (s *scheduler) fill() {
 		}
 		s.in = append(s.in, r)
 		room -= n
+		if r.done+n == len(r.prompt) {
+			room -= s.takePending(r, len(r.prompt), room)
+		}
 	}
+}
+
+// takePending puts as much of what a reply has got into the batch as there is room for, and returns how much.
+func (s *scheduler) takePending(r *request, pos, room int) int {
+	r.taken = min(len(r.pending), room)
+	for i, t := range r.pending[:r.taken] {
+		last := i == len(r.pending)-1
+		row := s.batch.Add(t, pos+i, r.seq, last)
+		if last {
+			r.row = row
+		}
+	}
+	return r.taken
 }
 
 // advance notes what the batch added to a request's sequence.
 func (s *scheduler) advance(r *request) {
 	seq := &s.cache.seqs[r.seq]
-	if r.done == len(r.prompt) {
-		seq.tokens = append(seq.tokens, r.next)
-		return
+	if r.done < len(r.prompt) {
+		end := min(s.mem.SeqPosMax(r.seq)+1, len(r.prompt))
+		seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
+		s.noteExact(r, end)
+		if r.first.IsZero() {
+			r.usage.EvaluatedTokens += end - r.done
+			r.post(event{done: end})
+		}
+		r.done = end
 	}
-	end := s.mem.SeqPosMax(r.seq) + 1
-	seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
-	s.noteExact(r, end)
-	if r.sampled == 0 {
-		r.usage.EvaluatedTokens += end - r.done
-		r.post(event{done: end})
-	}
-	r.done = end
+	seq.tokens = append(seq.tokens, r.pending[:r.taken]...)
+	r.pending = r.pending[r.taken:]
 }
 
-// resync repairs the bookkeeping after an abort: only the positions that a sequence reports are there.
+// resync repairs the bookkeeping after an abort: only the positions that a sequence reports are there. What was finished
+// stays, but for the last token of a prompt or reply, whose logits are lost: it is computed again.
 func (s *scheduler) resync() {
 	for _, r := range s.in {
 		seq := &s.cache.seqs[r.seq]
+		had := len(seq.tokens)
 		end := s.mem.SeqPosMax(r.seq) + 1
-		switch {
-		case r.done < len(r.prompt) && end > r.done && end <= len(r.prompt):
-			// Positions of the chunk that were finished. Its last token is dropped again when its logits are lost.
-			end = min(end, len(r.prompt)-1)
-			if !s.mem.SeqRemove(r.seq, end, -1) {
-				s.restart(r)
-			} else if end > r.done {
-				seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
-				if r.sampled == 0 {
-					r.usage.EvaluatedTokens += end - r.done
-				}
-				r.done = end
-			}
-		case end > len(seq.tokens):
-			if !s.mem.SeqRemove(r.seq, len(seq.tokens), -1) {
-				s.restart(r)
-			}
+		if end <= had {
+			continue
 		}
+		end = min(end, had+len(r.prompt)-r.done+len(r.pending)-1)
+		if !s.mem.SeqRemove(r.seq, end, -1) {
+			s.restart(r)
+			continue
+		}
+		fromPrompt := min(end-had, len(r.prompt)-r.done)
+		seq.tokens = append(seq.tokens, r.prompt[r.done:r.done+fromPrompt]...)
+		if r.first.IsZero() {
+			r.usage.EvaluatedTokens += fromPrompt
+		}
+		r.done += fromPrompt
+		said := end - had - fromPrompt
+		seq.tokens = append(seq.tokens, r.pending[:said]...)
+		r.pending = r.pending[said:]
 	}
 }
 
 // restart computes a request's sequence anew, for a memory that cannot go back to before an aborted batch: what the
-// sequence held, and the token that was to follow, are its prompt now.
+// sequence held, and what was to follow, are its prompt now.
 func (s *scheduler) restart(r *request) {
 	if r.done == len(r.prompt) {
-		r.prompt = append(slices.Clone(s.cache.seqs[r.seq].tokens), r.next)
+		r.prompt = append(slices.Clone(s.cache.seqs[r.seq].tokens), r.pending...)
+		r.pending = nil
 	}
-	if r.sampled == 0 {
+	if r.first.IsZero() {
 		r.usage.CachedTokens, r.usage.EvaluatedTokens = 0, 0
 	}
 	s.drop(r.seq)
 	r.done = 0
-}
-
-// sample takes the next token of a request and ends it when it is over.
-func (s *scheduler) sample(r *request) {
-	t, err := r.sampler.Sample(r.row)
-	if err != nil {
-		s.fail(r, fmt.Errorf("engine: %w", err))
-		return
-	}
-	if r.sampled == 0 {
-		r.first = s.now()
-		r.usage.Prefill = r.first.Sub(r.started)
-		r.usage.TTFT = r.first.Sub(r.queued)
-		s.plan(r)
-	}
-	if s.model.IsEOG(t) {
-		s.end(r, finishStop)
-		return
-	}
-	r.sampled++
-	r.usage.CompletionTokens++
-	r.next = t
-	r.piece = s.model.AppendPiece(r.piece[:0], t, r.sampling.Preserved != "")
-	if delta := r.text.push(r.piece); delta != "" {
-		r.post(event{delta: delta})
-	}
-	switch {
-	case r.text.stopped:
-		s.end(r, finishStop)
-	case r.sampled >= r.maxTokens:
-		s.end(r, finishLength)
-	}
 }
 
 // end finishes a request that came to its end and keeps its sequence for later prompts.

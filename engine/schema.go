@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/llama-agent/llama-agent/engine/gbnf"
 	"github.com/llama-agent/llama-agent/engine/llama"
 	"github.com/tmc/langchaingo/llms"
 )
@@ -41,34 +42,53 @@ func withMeta(key string, v any) llms.CallOption {
 
 // grammarCache keeps the grammars of schemas. An agent uses a few dozen.
 type grammarCache struct {
-	mu   sync.Mutex
-	gbnf map[string]string
+	mu    sync.Mutex
+	known map[string]schemaGrammar
+}
+
+// schemaGrammar is the grammar of a schema: as llama.cpp reads it, and as this package does.
+type schemaGrammar struct {
+	text   string
+	parsed *gbnf.Grammar // nil: only llama.cpp understands it
 }
 
 const grammarCacheSize = 256
 
-func (c *grammarCache) get(m model, schema string) (string, error) {
+func (c *grammarCache) get(m model, schema string) (schemaGrammar, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if g, ok := c.gbnf[schema]; ok {
+	if g, ok := c.known[schema]; ok {
 		return g, nil
 	}
-	g, err := m.SchemaToGrammar([]byte(schema), maxStringRunes, maxArrayItems)
-	if err == nil {
-		// The converter writes grammars that the parser refuses, for example one with too long repetitions.
-		var s sampler
-		if s, err = m.NewSampler(llama.SamplerParams{Grammar: g, GrammarKind: llama.GrammarUser}); err == nil {
-			s.Close()
-		}
-	}
+	text, err := grammarOf(m, []byte(schema))
 	if err != nil {
-		return "", &SchemaError{Schema: shorten(schema, 120), Err: err}
+		path := faultyPart([]byte(schema), func(part []byte) bool { _, err := grammarOf(m, part); return err != nil })
+		return schemaGrammar{}, &SchemaError{Schema: shorten(schema, 120), Path: path, Err: err}
 	}
-	if c.gbnf == nil || len(c.gbnf) >= grammarCacheSize {
-		c.gbnf = map[string]string{}
+	g := schemaGrammar{text: text}
+	if g.parsed, err = gbnf.Parse(text); err != nil {
+		g.parsed = nil // then everything is sampled, which is as right and slower
 	}
-	c.gbnf[schema] = g
+	if c.known == nil || len(c.known) >= grammarCacheSize {
+		c.known = map[string]schemaGrammar{}
+	}
+	c.known[schema] = g
 	return g, nil
+}
+
+// grammarOf is the grammar of a schema, which llama.cpp has read once: its converter writes some that its parser refuses,
+// for example with too long repetitions.
+func grammarOf(m model, schema []byte) (string, error) {
+	text, err := m.SchemaToGrammar(schema, maxStringRunes, maxArrayItems)
+	if err != nil {
+		return "", err
+	}
+	s, err := m.NewSampler(llama.SamplerParams{Grammar: text, GrammarKind: llama.GrammarUser})
+	if err != nil {
+		return "", err
+	}
+	s.Close()
+	return text, nil
 }
 
 func shorten(s string, n int) string {

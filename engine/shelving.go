@@ -27,9 +27,9 @@ type savePlan struct {
 	bytes  int64 // saved so far
 }
 
-// open chooses how much of a placed prompt's prefix stays in memory, and whether the store is asked for more of it. A chunk
+// prefixToKeep chooses how much of a placed prompt's prefix stays in memory, and whether the store is asked for more of it. A chunk
 // begins where the one before ends, so a prefix that ends inside a chunk is cut back when the store has that chunk.
-func (s *scheduler) open(r *request, keep int) int {
+func (s *scheduler) prefixToKeep(r *request, keep int) int {
 	if s.shelf == nil || len(r.cuts) == 0 {
 		return keep
 	}

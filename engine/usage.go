@@ -13,8 +13,8 @@ type Usage struct {
 	CachedTokens     int           // of these, not computed by this call
 	RestoredTokens   int           // of the cached ones, read from the KV store on disk
 	EvaluatedTokens  int           // of these, computed by this call
-	CompletionTokens int           // sampled, without the end-of-generation token
-	ForcedTokens     int           // put into the reply without sampling
+	CompletionTokens int           // of the reply, without the end-of-generation token
+	ForcedTokens     int           // of these, put into the reply without sampling
 	DraftedTokens    int           // guessed ahead
 	AcceptedTokens   int           // guessed ahead and right
 	Queue            time.Duration // from the call to its first batch

@@ -106,3 +106,35 @@ func TestSchemasThatCannotBecomeGrammars(t *testing.T) {
 		require.ErrorContains(t, err, "grammar", "%.60s", schema)
 	}
 }
+
+func TestAcceptingTokens(t *testing.T) {
+	m := model(t)
+	for _, text := range []string{"x", "ab!", ""} {
+		s, err := NewSampler(m, SamplerParams{Grammar: `root ::= "ab" [c-d]`, GrammarKind: GrammarUser})
+		require.NoError(t, err)
+		good, err := m.Tokenize("ab", false, false)
+		require.NoError(t, err)
+		tokens, err := m.Tokenize(text, false, false)
+		require.NoError(t, err)
+		if text == "" {
+			tokens = []Token{m.Info().EOS} // llama.cpp would abort the process
+		}
+		var refused error
+		for _, tok := range tokens {
+			if refused = s.Accept(tok); refused != nil {
+				break
+			}
+		}
+		require.Error(t, refused, text)
+		if text == "" {
+			require.NoError(t, s.Accept(good[0]), "an end is refused without harm")
+		} else {
+			require.ErrorContains(t, s.Accept(good[0]), "broken")
+		}
+		for _, bad := range []Token{-1, Token(m.Info().Vocab)} {
+			require.Error(t, s.Accept(bad))
+		}
+		s.Close()
+		require.ErrorIs(t, s.Accept(good[0]), ErrClosed)
+	}
+}

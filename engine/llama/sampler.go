@@ -71,6 +71,19 @@ func (s *Sampler) Sample(c *Context, i int) (Token, error) {
 	return Token(t), nil
 }
 
+// Accept takes a token into the reply that was not sampled. An error says that the grammar refuses it; the sampler cannot
+// be used any more then.
+func (s *Sampler) Accept(t Token) error {
+	if s.c == nil {
+		return ErrClosed
+	}
+	var e errBuf
+	if C.la_sampler_accept(s.c, C.int32_t(t), e.ptr()) != 0 {
+		return e.err(fmt.Sprintf("taking token %d into a reply", t))
+	}
+	return nil
+}
+
 // GrammarAccepts reports whether a GBNF grammar takes the whole of text. The error says that it is no grammar.
 func GrammarAccepts(m *Model, grammar, text string) (bool, error) {
 	if m.c == nil {

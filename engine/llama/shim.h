@@ -131,6 +131,10 @@ void la_sampler_free(la_sampler * s);
 // la_sampler_sample samples from the i-th row of logits of the last decode and accepts the token. -1 on an error.
 int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err);
 
+// la_sampler_accept accepts a token that was not sampled. 0 ok; -1 when the grammar refuses it, after which the sampler
+// gives errors only.
+int32_t la_sampler_accept(la_sampler * s, int32_t token, char * err);
+
 // la_grammar_accepts returns 1 when a grammar takes the whole text and nothing has to follow, 0 when not, -1 on an error.
 int32_t la_grammar_accepts(la_model * m, const char * grammar, const char * text, size_t len, char * err);
 

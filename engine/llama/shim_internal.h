@@ -73,8 +73,10 @@ struct la_context {
 
 struct la_sampler {
     common_sampler * smpl = nullptr;
+    const llama_vocab * vocab = nullptr;
     int32_t n_vocab = 0;
     bool argmax = false; // nothing but the likeliest token is asked for
+    bool broken = false; // a refused token has emptied the grammar, and llama.cpp would abort the process
 };
 
 struct la_chat {

@@ -79,6 +79,7 @@ la_sampler * la_sampler_new(la_model * m, la_sampler_params p, char * err) {
         }
         auto * out = new la_sampler();
         out->smpl = s;
+        out->vocab = m->vocab;
         out->n_vocab = m->n_vocab;
         int32_t n_suppressed = 0;
         llama_vocab_get_suppress_tokens(m->vocab, &n_suppressed);
@@ -96,6 +97,10 @@ void la_sampler_free(la_sampler * s) {
 
 int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err) {
     return guard<int32_t>(err, -1, [&] {
+        if (s->broken) {
+            set_err(err, "the sampler is broken by a token that its grammar refused");
+            return -1;
+        }
         if (la_logits(c, i) == nullptr) {
             set_err(err, "row " + std::to_string(i) + " has no logits");
             return -1;
@@ -110,6 +115,20 @@ int32_t la_sampler_sample(la_sampler * s, la_context * c, int32_t i, char * err)
         common_sampler_accept(s->smpl, id, true);
         return (int32_t) id;
     });
+}
+
+int32_t la_sampler_accept(la_sampler * s, int32_t token, char * err) {
+    // An end that the grammar does not allow yet would abort the process.
+    if (s->broken || token < 0 || token >= s->n_vocab || llama_vocab_is_eog(s->vocab, token)) {
+        set_err(err, s->broken ? "the sampler is broken by a token that its grammar refused" : "not a token of text");
+        return -1;
+    }
+    const int32_t rc = guard<int32_t>(err, -1, [&] {
+        common_sampler_accept(s->smpl, token, true);
+        return 0;
+    });
+    s->broken = rc != 0;
+    return rc;
 }
 
 int32_t la_grammar_accepts(la_model * m, const char * grammar, const char * text, size_t len, char * err) {

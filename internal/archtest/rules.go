@@ -31,7 +31,8 @@ var rules = []rule{
 	{"engine/llama", nil, "the binding is thin: no policy, nothing to decide"},
 	{"engine/gguf", nil, "model files are inspected before any of the engine runs"},
 	{"engine/kvstore", nil, "the store keeps bytes by their key; what they mean is the engine's matter"},
-	{"engine", []string{"engine/llama", "engine/gguf", "engine/kvstore"}, "the engine serves any caller of llms.Model, not this agent"},
+	{"engine/gbnf", nil, "what a grammar forces is known without a model"},
+	{"engine", []string{"engine/llama", "engine/gbnf", "engine/gguf", "engine/kvstore"}, "the engine serves any caller of llms.Model, not this agent"},
 
 	{"artifacts", []string{"internal/excerpt", "internal/hostile", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; tools and agent bring them together"},
 	{"lifecycle", []string{"graph/store/fulltext", "internal/reference", "internal/sqlitedb"}, "stores do not know each other; cutting text into tokens is a leaf that every store can share"},
