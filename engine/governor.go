@@ -145,7 +145,8 @@ func (g *threadGovernor) observe(took time.Duration, now time.Time) {
 			g.decide(now)
 		}
 	case g.all <= 1:
-	case i == 0 && g.est[1] == 0, before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
+	// A slow step of one thread says that the machine is busy, and then all threads are slower still.
+	case i == 0 && g.est[1] == 0, i == 1 && before > 0 && took > suspicious*before, now.Sub(g.lastTry) >= g.interval:
 		g.threads = g.other()
 		g.probe = probeSteps
 		g.lastTry = now
