@@ -91,7 +91,7 @@ func (t *taskRecord) record(e Event) {
 func (t *taskRecord) inference(e agent.ModelReplied) {
 	u := e.Usage
 	t.task.Inference(e.Node, telemetry.Inference{
-		PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens, SampledTokens: u.CompletionTokens,
+		PromptTokens: u.PromptTokens, CachedTokens: u.CachedTokens, EvaluatedTokens: u.EvaluatedTokens, SampledTokens: u.CompletionTokens - u.ForcedTokens,
 		ForcedTokens: u.ForcedTokens, DraftedTokens: u.DraftedTokens, AcceptedTokens: u.AcceptedTokens, QueueMS: float64(e.QueueMS),
 		TTFTMS: float64(u.TTFTMS), PrefillMS: float64(u.PrefillMS), DecodeMS: float64(u.DecodeMS), FinishReason: e.Finish,
 		Messages: e.Messages, Tools: e.Tools,
