@@ -179,6 +179,11 @@ func shellText(r ShellResult, plan *shellPlan) string {
 	if r.TimedOut {
 		b.WriteString(", timed out; the output so far:")
 	}
+	for _, c := range plan.commands() {
+		if c.note != "" {
+			b.WriteString("; " + c.note)
+		}
+	}
 	if r.StdoutBytes == 0 && r.StderrBytes == 0 {
 		b.WriteString(", no output")
 		if r.nothingMatched(plan) {

@@ -25,6 +25,8 @@ type programRule struct {
 	digits bool
 	// operands checks the words that are no options; by default each is a path.
 	operands func(c *argChecker, parsed parsedArgs) *Error
+	// complete gives options to add to words that pass the check, and says so; nil: none.
+	complete func(c *argChecker, parsed parsedArgs) (options []string, note string)
 	// needsInput tells that without a file, and not in a pipe, the program would only read an empty input.
 	needsInput bool
 	// rewrite replaces the whole check, for programs with a grammar of their own, and returns the words to run.
@@ -120,7 +122,13 @@ func (p *shellParser) check(command *shellCommand, first bool) *Error {
 	if rule.operands != nil {
 		return rule.operands(c, parsed)
 	}
-	return c.paths(parsed.operands)
+	if problem := c.paths(parsed.operands); problem != nil || rule.complete == nil {
+		return problem
+	}
+	var added []string
+	added, command.note = rule.complete(c, parsed)
+	command.argv = slices.Insert(slices.Clone(command.argv), 1, added...)
+	return nil
 }
 
 func (s *shell) allowedText() string {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -13,35 +14,24 @@ var fieldOptions = map[string]struct{ choose, separate []string }{
 	"cut":  {[]string{"-f", "--fields"}, []string{"-d", "--delimiter", "-w"}},
 }
 
-// fieldsAsSeparated refuses to choose fields of a file by a separator that it does not have: sort and cut would take each line of a table with
-// commas for one field, and give an answer that looks right.
-func fieldsAsSeparated(c *argChecker, parsed parsedArgs) *Error {
-	if problem := c.paths(parsed.operands); problem != nil {
-		return problem
-	}
+// separated gives sort and cut the separator of the file that they choose fields of, when its lines have no blank and they are not told one:
+// they would take each line of a table with commas for one field, and give an answer that looks right.
+func separated(c *argChecker, parsed parsedArgs) (options []string, note string) {
 	given := func(names []string) bool {
-		for _, name := range names {
-			if parsed.given[name] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(name string) bool { return parsed.given[name] })
 	}
-	options := fieldOptions[c.program]
-	if !given(options.choose) || given(options.separate) {
-		return nil
+	known := fieldOptions[c.program]
+	if !given(known.choose) || given(known.separate) {
+		return nil, ""
 	}
 	for _, path := range parsed.operands {
 		if separator := c.w.separator(path); separator != "" {
-			return &Error{
-				Kind: KindInvalidArguments,
-				Message: fmt.Sprintf("the fields of %s are separated by %q, but %s was not told so; nothing was run",
-					oneLine(path), separator, c.program),
-				Fix: fmt.Sprintf("give %s %s'%s'", c.program, options.separate[0], separator),
-			}
+			option := known.separate[0] + separator
+			return []string{option}, fmt.Sprintf("the fields of %s are separated by %q, so %s ran with %s'%s'",
+				oneLine(path), separator, c.program, known.separate[0], separator)
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // separator is what separates the fields in the first line of a text file when that is no blank, or "".

@@ -30,6 +30,7 @@ type shellPlan struct {
 // A shellCommand is one program with its arguments.
 type shellCommand struct {
 	argv   []string
+	note   string // what was added to it; may be empty
 	stdout stream
 	stderr stream
 }

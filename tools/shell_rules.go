@@ -62,12 +62,12 @@ var programRules = map[string]programRule{
 	"wc":   {needsInput: true, options: options("-c -L -l -m -w --bytes --chars --lines --max-line-length --total= --words")},
 	"head": {needsInput: true, digits: true, options: options("-c= -n= -q -v -z --bytes= --lines= --quiet --silent --verbose")},
 	"tail": {needsInput: true, digits: true, operands: notFollowed, options: options("-c= -n= -q -r -v -z --bytes= --lines= --quiet --silent --verbose")},
-	"sort": {needsInput: true, operands: fieldsAsSeparated, options: options(`-b -C -c -d -f -g -h -i -k= -M -m -n -R -r -s -t= -u -V -z --check? --dictionary-order
+	"sort": {needsInput: true, complete: separated, options: options(`-b -C -c -d -f -g -h -i -k= -M -m -n -R -r -s -t= -u -V -z --check? --dictionary-order
 		--field-separator= --general-numeric-sort --human-numeric-sort --ignore-case --ignore-leading-blanks --key= --merge --month-sort
 		--numeric-sort --reverse --sort= --stable --unique --version-sort --zero-terminated`)},
 	"uniq": {needsInput: true, operands: oneInput, options: options(`-c -D -d -f= -i -s= -u -w= -z --all-repeated? --check-chars= --count
 		--ignore-case --repeated --skip-chars= --skip-fields= --unique --zero-terminated`)},
-	"cut": {needsInput: true, operands: fieldsAsSeparated, options: options(`-b= -c= -d= -f= -n -s -w -z --bytes= --characters= --complement --delimiter= --fields=
+	"cut": {needsInput: true, complete: separated, options: options(`-b= -c= -d= -f= -n -s -w -z --bytes= --characters= --complement --delimiter= --fields=
 		--only-delimited --output-delimiter= --zero-terminated`)},
 	"tr":   {operands: anyOperands, options: options("-C -c -d -s -t --complement --delete --squeeze-repeats --truncate-set1")},
 	"nl":   {needsInput: true, options: options("-b= -d= -f= -h= -i= -l= -n= -p -s= -v= -w=")},
