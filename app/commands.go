@@ -249,11 +249,13 @@ func (c *Chat) switchThinking(to string) (Output, error) {
 	default:
 		return Output{}, entryErrorf("/thinking %s: say on or off", clipWord(to))
 	}
-	text := "showing what the model thinks: " + to
+	text := "showing the thoughts of the model: " + to
 	if to == "on" {
-		text += "; but answers of this version come without it"
-		if c.Config().Engine.DisableThinking {
-			text += ", and models are told not to think (engine.disable_thinking)"
+		switch {
+		case c.options.Thinking == nil:
+			text += "; but they are shown by the full-screen interface only: llama-agent cli"
+		case c.Config().Engine.DisableThinking:
+			text += "; but models are told not to think, because engine.disable_thinking is on"
 		}
 	}
 	return lines(text), nil
