@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/artifacts"
+	"github.com/llama-agent/llama-agent/internal/human"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -44,17 +44,10 @@ func (c *Chat) Choices(ctx context.Context) ([]Choice, error) {
 	current := c.conversation()
 	for _, conv := range conversations {
 		if conv.ID != current {
-			list = append(list, Choice{ID: conv.ID, State: turnCount(conv.Turns), Updated: conv.Updated, Title: conv.Title})
+			list = append(list, Choice{ID: conv.ID, State: human.Plural(conv.Turns, "turn"), Updated: conv.Updated, Title: conv.Title})
 		}
 	}
 	return list, nil
-}
-
-func turnCount(n int) string {
-	if n == 1 {
-		return "1 turn"
-	}
-	return fmt.Sprintf("%d turns", n)
 }
 
 // Turns returns the turns of the present conversation, the oldest first. It follows the rules of [Chat.Do].
