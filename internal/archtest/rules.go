@@ -52,6 +52,9 @@ var rules = []rule{
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
 	{"benchmark", []string{"app", "config"}, "the benchmark measures what users run, so it goes through app"},
+	{"tui/cells", []string{"internal/hostile"}, "cells of a terminal are values; what they show is the caller's matter"},
+	{"tui/markdown", []string{"tui/cells"}, "text becomes lines without a terminal, so that the result can be tested on values"},
+	{"tui/editor", []string{"tui/cells"}, "the input is a model without a terminal, so that it can be tested on values"},
 	{"tui", []string{"app", "internal/human", "tui/cells", "tui/editor", "tui/markdown"}, "a front end shows what app offers"},
 	{"cmd/llama-agent", []string{"app", "benchmark", "config", "internal/human", "tui"}, "a command parses flags and prints; what it does is in app"},
 }
