@@ -27,7 +27,7 @@ type entry struct {
 	kind entryKind
 	rev  int // grows with each change
 
-	text  string // of all kinds but plans and calls
+	text  string          // of all kinds but plans and calls
 	grown strings.Builder // holds text while it grows
 
 	steps   []app.Step // of a plan

@@ -23,8 +23,7 @@ func (s *State) update(m message, now time.Time) []effect {
 		s.wheel(m.x, m.y, m.lines)
 	case sizeMsg:
 		s.width, s.height = m.width, m.height
-	case tickMsg:
-		return []effect{statusEffect{}}
+	case tickMsg: // now is later
 	case noticeMsg:
 		if m.bad {
 			s.failed(m.text)
