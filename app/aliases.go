@@ -93,3 +93,6 @@ type TaskFinished = agent.TaskFinished
 
 // Noted tells something worth knowing that is not a failure.
 type Noted = agent.Noted
+
+// Outcome is what came of a call.
+type Outcome = agent.Outcome

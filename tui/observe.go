@@ -39,7 +39,7 @@ func (s *State) observe(e app.Event) {
 	case app.ModelReplied:
 		s.replied(e)
 	case app.AnswerStarted:
-		s.thought = nil
+		s.thoughtEnds()
 		if s.answer != nil {
 			s.drop(s.answer)
 		}
@@ -99,7 +99,7 @@ func (s *State) called(e app.CallFinished) {
 // replied counts what a model call cost.
 func (s *State) replied(e app.ModelReplied) {
 	s.activity.readTotal = 0
-	s.thought = nil
+	s.thoughtEnds()
 	if e.Replayed {
 		return
 	}
@@ -142,6 +142,15 @@ func (s *State) think(text string) {
 		text = string(r[:room]) + "…"
 	}
 	s.thought.grow(text)
+}
+
+// thoughtEnds says that what the model thinks next is another thought.
+func (s *State) thoughtEnds() {
+	if s.thought != nil {
+		s.thought.running = false
+		s.thought.touch()
+		s.thought = nil
+	}
 }
 
 // prefill says how far the prompt is read.

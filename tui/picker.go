@@ -14,7 +14,6 @@ type picker struct {
 	typed    string
 	shown    []int // of rows, those that fit what is typed
 	selected int   // of shown
-	top      int   // of shown, the first visible one
 }
 
 // pick opens a list, or says that there is nothing in it.
@@ -32,7 +31,7 @@ func (s *State) pick(list listKind, rows []choice) {
 
 // filter narrows the list to rows that have all words.
 func (p *picker) filter(typed string) {
-	p.typed, p.selected, p.top = typed, 0, 0
+	p.typed, p.selected = typed, 0
 	p.shown = p.shown[:0]
 	for i, row := range p.rows {
 		text := strings.Join(row.cells, " ")
@@ -124,10 +123,10 @@ func (s *State) drawPicker(g *cells.Grid, _ layout) cursor {
 	}
 	inner.Draw(0, 0, hint.Clip(w))
 	visible := max(h-1, 1)
-	p.top = min(max(p.top, p.selected-visible+1), p.selected)
+	top := p.top(visible)
 	widths := p.widths(w)
-	for y := range min(visible, len(p.shown)-p.top) {
-		at := p.top + y
+	for y := range min(visible, len(p.shown)-top) {
+		at := top + y
 		row := p.rows[p.shown[at]]
 		line := pickerRow(row, widths).Clip(w)
 		if at == p.selected {
@@ -140,6 +139,9 @@ func (s *State) drawPicker(g *cells.Grid, _ layout) cursor {
 	}
 	return cursor{}
 }
+
+// top is the first visible row, when some are: the list is turned a page at a time.
+func (p *picker) top(visible int) int { return p.selected / max(visible, 1) * max(visible, 1) }
 
 // widths are those of the columns; the last one takes what is left.
 func (p *picker) widths(width int) []int {
@@ -181,8 +183,9 @@ func (s *State) clickPicker(_, y int) []effect {
 	width, lines := s.pickerBox()
 	height := min(lines+2, s.height)
 	top := (s.height-height)/2 + 2
-	at := s.picker.top + y - top
-	if width <= 0 || y < top || at >= len(s.picker.shown) || y >= top+height-3 {
+	visible := height - 3
+	at := s.picker.top(visible) + y - top
+	if width <= 0 || y < top || at >= len(s.picker.shown) || y >= top+visible {
 		s.picker = nil
 		return nil
 	}

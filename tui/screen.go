@@ -57,7 +57,7 @@ func (s *screen) collect(e *tcell.EventKey) {
 	switch e.Key() {
 	case tcell.KeyRune:
 		s.buffer.WriteRune(e.Rune())
-	case tcell.KeyEnter, tcell.KeyLF:
+	case tcell.KeyEnter, tcell.KeyCtrlJ: // terminals send the one or the other for a line end
 		s.buffer.WriteByte('\n')
 	case tcell.KeyTab:
 		s.buffer.WriteByte('\t')
@@ -145,6 +145,8 @@ func keyOf(e *tcell.EventKey) (key, bool) {
 		return key{text: string(e.Rune())}, true
 	case e.Key() == tcell.KeyRune && mod == "":
 		return key{text: string(e.Rune())}, e.Rune() >= ' '
+	case e.Key() == tcell.KeyRune && mod == "ctrl+alt+" && (e.Rune() == 'm' || e.Rune() == 'j'): // what tcell makes of Escape and a line end
+		return key{name: "alt+enter"}, true
 	case e.Key() == tcell.KeyRune:
 		return key{name: mod + string(e.Rune())}, true
 	case e.Key() >= tcell.KeyCtrlA && e.Key() <= tcell.KeyCtrlZ:

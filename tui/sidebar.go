@@ -21,7 +21,7 @@ func (s *State) drawSidebar(g *cells.Grid, alone bool) {
 		}
 	}
 	width := max(w-left-1, 0)
-	for y, line := range s.sidebarLines(width) {
+	for y, line := range s.sidebarLines(width, h) {
 		if y >= h {
 			break
 		}
@@ -29,16 +29,41 @@ func (s *State) drawSidebar(g *cells.Grid, alone bool) {
 	}
 }
 
-// sidebarLines are the status, the most important first.
-func (s *State) sidebarLines(width int) []cells.Line {
-	pair := func(name, value string) cells.Line {
-		value = cells.Styled(value, cells.Style{Role: cells.Number}).Clip(max(width-cells.Width(name)-1, 0)).String()
-		return cells.Concat(muted(name), cells.Styled(value, cells.Style{Role: cells.Number}).AlignRight(max(width-cells.Width(name), 0)))
+// sidebarLines are the status in at most a height where that can be: first the lines between groups give way, then their titles.
+func (s *State) sidebarLines(width, height int) []cells.Line {
+	groups := s.sidebarGroups(width)
+	lines, titles := 0, len(groups)
+	for _, g := range groups {
+		lines += len(g.lines)
 	}
-	head := func(name string) cells.Line {
-		return cells.Styled(name, cells.Style{Role: cells.Heading, Attr: cells.Bold})
+	var out []cells.Line
+	for i, g := range groups {
+		if i > 0 && lines+titles+len(groups)-1 <= height {
+			out = append(out, nil)
+		}
+		if lines+titles <= height {
+			out = append(out, cells.Styled(g.title, cells.Style{Role: cells.Heading, Attr: cells.Bold}))
+		}
+		out = append(out, g.lines...)
 	}
-	count := func(name string, n int) cells.Line { return pair(name, human.Count(n)) }
+	return out
+}
+
+// group is some lines of the sidebar with a title.
+type group struct {
+	title string
+	lines []cells.Line
+}
+
+// pair is a name at the left and a value at the right.
+func pair(width int, name, value string) cells.Line {
+	room := max(width-cells.Width(name), 0)
+	return cells.Concat(muted(name), cells.Styled(value, cells.Style{Role: cells.Number}).Clip(max(room-1, 0)).AlignRight(room)).Clip(width)
+}
+
+func (s *State) sidebarGroups(width int) []group {
+	row := func(name, value string) cells.Line { return pair(width, name, value) }
+	count := func(name string, n int) cells.Line { return row(name, human.Count(n)) }
 	st := s.status
 	model := "none"
 	if st.Model != "" {
@@ -52,30 +77,33 @@ func (s *State) sidebarLines(width int) []cells.Line {
 	if s.activity.work == workTask { // the task under way is added to the session when it ends
 		all = all.Plus(s.spent)
 	}
-	out := []cells.Line{
-		head("Model"), cells.Plain(oneLine(model)), pair("state", s.modelText()), pair("phase", s.phaseText()), nil,
-		head("Conversation"), cells.Plain(oneLine(conversation)), count("turn", st.NextTurn), nil,
-		head("Tokens"), count("sent", all.PromptTokens), count("cached", all.CachedTokens), count("evaluated", all.EvaluatedTokens),
-		count("sampled", all.CompletionTokens-all.ForcedTokens), count("forced", all.ForcedTokens),
-		pair("reading", rateText(s.rates.read)), pair("writing", rateText(s.rates.written)), nil,
-	}
-	out = append(out, s.kvLines(width, head, pair)...)
 	gpu := human.Bytes(st.GPU)
 	if st.GPUUnknown != "" {
-		gpu = "none"
+		gpu = "not known"
 	}
 	rss := "not known"
 	if st.RSS > 0 {
 		rss = human.Bytes(st.RSS)
 	}
-	return append(out, nil, head("Machine"), pair("memory", rss), pair("GPU", gpu),
-		pair("R1 large results", onOff(st.Virtualization)), pair("R2 lifecycle", onOff(st.Lifecycle)))
+	return []group{
+		{"Model", []cells.Line{cells.Plain(oneLine(model)).Clip(width), row("state", s.modelText()), row("phase", s.phaseText())}},
+		{"Conversation", []cells.Line{cells.Plain(oneLine(conversation)).Clip(width), count("turn", st.NextTurn)}},
+		{"Tokens", []cells.Line{
+			count("sent", all.PromptTokens), count("cached", all.CachedTokens), count("evaluated", all.EvaluatedTokens),
+			count("sampled", all.CompletionTokens-all.ForcedTokens), count("forced", all.ForcedTokens),
+			row("read, written /s", rateText(s.rates.read)+", "+rateText(s.rates.written)),
+		}},
+		{"KV cache", s.kvLines(width)},
+		{"Machine", []cells.Line{
+			row("memory", rss), row("GPU", gpu), row("R1 large results", onOff(st.Virtualization)), row("R2 lifecycle", onOff(st.Lifecycle)),
+		}},
+	}
 }
 
 // kvLines are how much of the KV cache the last call took.
-func (s *State) kvLines(width int, head func(string) cells.Line, pair func(string, string) cells.Line) []cells.Line {
+func (s *State) kvLines(width int) []cells.Line {
 	if s.status.ContextSize == 0 {
-		return []cells.Line{head("KV cache"), muted("no model is loaded")}
+		return []cells.Line{pair(width, "KV", "not known")}
 	}
 	share := float64(s.kvUsed) / float64(s.status.ContextSize)
 	role := cells.Good
@@ -86,8 +114,8 @@ func (s *State) kvLines(width int, head func(string) cells.Line, pair func(strin
 		role = cells.Warn
 	}
 	return []cells.Line{
-		head("KV cache"), cells.Bar(width, share, cells.Style{Role: role}, cells.Style{Role: cells.Muted}),
-		pair("used", fmt.Sprintf("%s of %s", human.Count(s.kvUsed), human.Count(s.status.ContextSize))),
+		cells.Bar(width, share, cells.Style{Role: role}, cells.Style{Role: cells.Muted}),
+		pair(width, "KV", fmt.Sprintf("%s of %s", human.Count(s.kvUsed), human.Count(s.status.ContextSize))),
 	}
 }
 
@@ -121,7 +149,7 @@ func rateText(n int64) string {
 	if n == 0 {
 		return "–"
 	}
-	return human.Count(int(n)) + " tokens/s"
+	return human.Count(int(n))
 }
 
 func onOff(on bool) string {

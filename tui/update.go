@@ -123,6 +123,8 @@ func (s *State) next() []effect {
 func (s *State) finished(report *app.Report, err error) []effect {
 	stopped := s.activity.stopping
 	s.activity = activity{}
+	s.status.Session = s.status.Session.Plus(s.spent) // until the new status comes
+	s.spent = app.Usage{}
 	s.settle()
 	effects := []effect{statusEffect{}, wordsEffect{}}
 	switch {

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const countScript = `{"plan": [["Count the lines", "count_lines"], ["Read it", "read_file"]]}
+{"args": {"path": "a.txt"}}
+{"args": {"file_path": "a.txt"}}
+{"answer": "There are **3** lines."}
+`
+
+func TestCLI(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, countScript+`{"plan": [["Say", "none"]]}
+{"answer": "Second."}
+`, "cli", "--conversation-id", "c-1", "--new")
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600))
+	w := watch(t, cmd, 80, 24)
+	w.see(t, "Ask something, or say what to do.")
+	w.see(t, "the model is ready")
+	w.press(t, "how many lines?\r")
+	w.see(t, "› how many lines?")
+	w.see(t, "✓ 1. Count the lines")
+	w.see(t, "There are 3 lines.")
+	w.see(t, "4 model calls")
+	w.see(t, "turn 2 · c-1")
+	w.press(t, "again\r")
+	w.see(t, "Second.")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	require.True(t, strings.HasSuffix(w.written(), "conversation c-1\x1b[0m\r\n"), "%q", last(w.written(), 200))
+
+	// It opens again where it was closed.
+	w = watch(t, again(t, cmd.Dir, "cli"), 80, 24)
+	w.see(t, "› again")
+	w.see(t, "Second.")
+	w.see(t, "turn 3 · c-1")
+	w.press(t, "/quit\r")
+	require.Zero(t, w.end(t))
+}
+
+func TestCtrlCInTheCLI(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, `{"plan": [["Say", "none"]]}
+{"wait": "waiting"}
+{"plan": [["Say", "none"]]}
+{"answer": "Last."}
+{"plan": [["Say", "none"]]}
+{"wait": "waiting-2"}
+`, "cli", "--new", "--conversation-id", "c-1")
+	w := watch(t, cmd, 80, 24)
+	w.see(t, "the model is ready")
+	w.press(t, "one\r")
+	waitFor(filepath.Join(w.Dir, "waiting"), readable, t.Fatalf)
+	w.press(t, "two\r") // waits for its turn
+	w.see(t, "1 waiting")
+	w.press(t, ctrlC)
+	w.see(t, "interrupted; go on with /resume")
+	w.see(t, "Last.")
+	w.press(t, "typed")
+	w.see(t, "› typed")
+	w.press(t, ctrlC)
+	w.lose(t, "› typed")
+	w.press(t, ctrlC)
+	w.see(t, "Ctrl-C again leaves")
+	w.press(t, "three\r")
+	waitFor(filepath.Join(w.Dir, "waiting-2"), readable, t.Fatalf)
+	w.press(t, ctrlC+ctrlC)
+	code := w.end(t)
+	turns := turnsOf(t, w.Dir, "c-1")
+	require.Len(t, turns, 3)
+	for i, status := range []string{"interrupted", "done", "interrupted"} {
+		require.Equal(t, status, turns[i].Status)
+	}
+	if code != exitDone { // the turn may have ended before the second one
+		require.Equal(t, exitInterrupted, code)
+		require.Contains(t, w.written(), "/resume goes on with it")
+	}
+}
+
+func TestLeavingDuringATurn(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*testing.T, *watched){
+		"key": func(t *testing.T, w *watched) { w.press(t, ctrlQ) },
+		"signal": func(t *testing.T, w *watched) {
+			require.NoError(t, w.Process.Signal(syscall.SIGTERM))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := watch(t, command(t, `{"plan": [["Say", "none"]]}
+{"wait": "waiting"}
+{"answer": "Done."}
+`, "cli", "--new", "--conversation-id", "c-1"), 80, 24)
+			w.see(t, "the model is ready")
+			w.press(t, "one\r")
+			waitFor(filepath.Join(w.Dir, "waiting"), readable, t.Fatalf)
+			leave(t, w)
+			require.Equal(t, exitInterrupted, w.end(t))
+
+			// The list of what can be gone on with.
+			w = watch(t, again(t, w.Dir, "cli"), 80, 24)
+			w.see(t, "interrupted; go on with /resume")
+			w.press(t, "/resume\r")
+			w.see(t, "Go on with")
+			w.see(t, "task  interrupted")
+			w.press(t, "\r")
+			w.see(t, "Done.")
+			w.press(t, ctrlQ)
+			require.Zero(t, w.end(t))
+		})
+	}
+}
+
+func TestResizingWhileAnAnswerStreams(t *testing.T) {
+	t.Parallel()
+	w := watch(t, command(t, `{"plan": [["Say", "none"]]}
+{"answer": "word ", "until": "enough"}
+`, "cli", "--new"), 40, 12)
+	w.see(t, "the model is ready")
+	w.press(t, "talk\r")
+	w.see(t, "word word")
+	w.resize(t, 1, 1)
+	w.until(t, "a screen of one cell", func(screen string) bool { return len(screen) <= 3 })
+	w.resize(t, 200, 60)
+	w.see(t, "│ Machine")
+	w.see(t, strings.Repeat("word ", 25))
+	w.press(t, "typed")
+	w.see(t, "› typed")
+	w.resize(t, 40, 12)
+	w.see(t, "› typed")
+	w.until(t, "lines that fit", func(screen string) bool { return strings.Contains(screen, "word word word word word word word\n") })
+	require.NoError(t, os.WriteFile(filepath.Join(w.Dir, "enough"), nil, 0o600))
+	w.see(t, "done in")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
+func TestCLIWithoutAModel(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "", "cli")
+	cmd.Env = append(cmd.Env, "MODEL_SCRIPT=")
+	require.NoError(t, os.MkdirAll(filepath.Join(cmd.Dir, "models"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "models", "notes.gguf"), []byte("notes"), 0o600))
+	w := watch(t, cmd, 100, 30)
+	w.see(t, "no model is configured")
+	w.see(t, "/model lists the models here")
+	w.press(t, "hello\r")
+	w.see(t, "› hello")
+	w.until(t, "the question is given back", func(screen string) bool { return strings.Count(screen, "› hello") == 2 })
+	w.press(t, ctrlC+"/model\r")
+	w.see(t, "models/notes.gguf")
+	w.press(t, "\r")
+	w.see(t, "a GGUF file (it looks like text)")
+	w.press(t, "/model nowhere.gguf\r")
+	w.see(t, "does not exist")
+	w.press(t, "/hlep\r")
+	w.see(t, "did you mean /help?")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
+func TestCLINeedsATerminal(t *testing.T) {
+	t.Parallel()
+	out, err := command(t, "", "cli").CombinedOutput()
+	require.Equal(t, exitFailure, codeOf(t, err))
+	require.Equal(t, "error: cli needs a terminal at stdin and stdout; use chat, which works in a pipe\n", string(out))
+	for _, args := range [][]string{{"--json"}, {"--show-thinking", "--no-show-thinking"}, {"--conversation-id="}} {
+		_, err := command(t, "", append([]string{"cli"}, args...)...).CombinedOutput()
+		require.Equal(t, exitUsage, codeOf(t, err), args)
+	}
+}
+
+func TestHostileTextInTheCLI(t *testing.T) {
+	t.Parallel()
+	const hostile = "\x1b]52;c;aGk=\a \x1b[2J \x1b]0;title\a \x9b31m over\rwritten [red]red[-] [\"r\"] \u202e \x1b]unterminated"
+	quoted := strings.NewReplacer("\x1b", `\u001b`, "\a", `\u0007`, "\r", `\r`, `"`, `\"`, "\x9b", `\u009b`).Replace(hostile)
+	cmd := command(t, fmt.Sprintf(`{"plan": [["Read %s", "read_file"]]}
+{"args": {"file_path": "a\u001b[2J.txt"}}
+{"answer": "It says %s."}
+`, quoted, quoted), "cli", "--new")
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "a\x1b[2J.txt"), []byte(hostile), 0o600))
+	w := watch(t, cmd, 120, 40)
+	w.see(t, "the model is ready")
+	w.press(t, "read\r")
+	w.see(t, "done in")
+	w.press(t, f4+"\r")
+	w.see(t, "▾")
+	w.see(t, "[red]red[-] [\"r\"]")
+	screen := w.screen()
+	require.Contains(t, screen, "llama-agent", "nothing was cleared")
+	require.Contains(t, screen, "over")
+	w.press(t, ctrlQ)
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	raw := w.written()
+	require.NotContains(t, raw, "\x1b]52;")
+	require.NotContains(t, raw, "\x1b]0;")
+	require.NotContains(t, raw, "\a")
+	require.NotContains(t, raw, "\x1b]unterminated")
+}
+
+func TestPastingTenThousandLines(t *testing.T) {
+	t.Parallel()
+	w := watch(t, command(t, `{"plan": [["Say", "none"]]}
+{"answer": "Read."}
+`, "cli", "--new", "--conversation-id", "c-1"), 80, 24)
+	w.see(t, "the model is ready")
+	var text strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&text, "line %d of it\n", i)
+	}
+	w.press(t, "\x1b[200~"+text.String()+"the end\x1b[201~")
+	w.see(t, "the end")
+	w.press(t, " typed\r")
+	w.see(t, "Read.")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	require.Equal(t, text.String()+"the end typed", turnsOf(t, w.Dir, "c-1")[0].Goal)
+}

@@ -1,0 +1,319 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/stretchr/testify/require"
+	"github.com/tmc/langchaingo/llms"
+	"go.uber.org/goleak"
+
+	"github.com/llama-agent/llama-agent/app"
+	"github.com/llama-agent/llama-agent/config"
+)
+
+func TestMain(m *testing.M) {
+	// tview leaves its reader of events behind when a panic goes through its loop; the process is about to end then.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rivo/tview.(*Application).Run.func2"))
+}
+
+// talker is a model that plans no tool, and then says what says does.
+type talker struct {
+	says func(ctx context.Context, write func(string)) error
+}
+
+func (m *talker) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, option := range options {
+		option(&o)
+	}
+	if _, constrained := o.Metadata["json_schema"].(json.RawMessage); constrained {
+		return reply(`{"steps":[{"do":"say","tool":"none"}]}`), nil
+	}
+	var said strings.Builder
+	err := m.says(ctx, func(text string) {
+		said.WriteString(text)
+		if o.StreamingFunc != nil {
+			_ = o.StreamingFunc(ctx, []byte(text))
+		}
+	})
+	return reply(said.String()), err
+}
+
+func reply(text string) *llms.ContentResponse {
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: text, StopReason: "stop"}}}
+}
+
+func (m *talker) Call(context.Context, string, ...llms.CallOption) (string, error) {
+	return "", errors.ErrUnsupported
+}
+func (m *talker) Close() error { return nil }
+
+// sitting is an interface that runs on a screen in memory.
+type sitting struct {
+	*UI
+	t      *testing.T
+	sim    tcell.SimulationScreen
+	chat   *app.Chat
+	ended  chan error
+	cancel context.CancelFunc
+}
+
+func sit(t *testing.T, m *talker, loaded error) *sitting {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := config.Load(config.Options{Dir: dir, UserConfigDir: filepath.Join(dir, "none")})
+	require.NoError(t, err)
+	s := &sitting{t: t, sim: tcell.NewSimulationScreen("UTF-8"), ended: make(chan error, 1)}
+	s.UI = New(Options{Screen: s.sim, Settings: Settings{Mouse: true}})
+	s.chat, err = app.OpenChat(t.Context(), app.ChatOptions{Options: app.Options{
+		Config: c, Prefill: s.Prefill, Loading: s.Loading,
+		OpenModel: func(context.Context, *config.Config, *slog.Logger, func(float32)) (app.Model, error) { return m, loaded },
+	}})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.cancel = cancel
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, s.chat.Close())
+	})
+	go func() { s.ended <- s.Run(ctx, s.chat) }()
+	return s
+}
+
+// screen is what is shown.
+func (s *sitting) screen() string {
+	content, width, _ := s.sim.GetContents()
+	var b strings.Builder
+	for i, c := range content {
+		b.WriteString(string(c.Runes))
+		if (i+1)%width == 0 {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func (s *sitting) see(text string) {
+	s.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !strings.Contains(s.screen(), text) {
+		require.True(s.t, time.Now().Before(deadline), "%q was not shown:\n%s", text, s.screen())
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (s *sitting) types(text string) {
+	for _, r := range text {
+		if r == '\r' {
+			s.sim.InjectKey(tcell.KeyEnter, 0, tcell.ModNone)
+			continue
+		}
+		s.sim.InjectKey(tcell.KeyRune, r, tcell.ModNone)
+	}
+}
+
+func (s *sitting) leave() error {
+	s.t.Helper()
+	s.sim.InjectKey(tcell.KeyCtrlQ, 0, tcell.ModCtrl)
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(30 * time.Second):
+		s.t.Fatal("the interface does not end")
+		return nil
+	}
+}
+
+func TestASitting(t *testing.T) {
+	t.Parallel()
+	s := sit(t, &talker{says: func(_ context.Context, write func(string)) error {
+		write("Hello ")
+		write("you.")
+		return nil
+	}}, nil)
+	s.see("the model is ready")
+	s.types("hi\r")
+	s.see("Hello you.")
+	s.see("done in")
+	require.NoError(t, s.leave())
+	turns, err := s.chat.Turns(t.Context())
+	require.NoError(t, err)
+	require.Len(t, turns, 1)
+}
+
+// A key is shown although a model streams without end: what it says waits in a box, and is drawn frame by frame.
+func TestKeysDoNotWaitForAStream(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	said := 0
+	s := sit(t, &talker{says: func(ctx context.Context, write func(string)) error {
+		for ctx.Err() == nil {
+			write("word ")
+			mu.Lock()
+			said++
+			mu.Unlock()
+			time.Sleep(100 * time.Microsecond) // faster than any model here
+		}
+		return ctx.Err()
+	}}, nil)
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return said
+	}
+	s.see("the model is ready")
+	s.types("go\r")
+	s.see("word word")
+	text := ""
+	for i := range 20 {
+		text += string(rune('a' + i))
+		before := count()
+		s.types(string(rune('a' + i)))
+		s.see("› " + text + " ")
+		require.Less(t, count()-before, 5000, "a key was shown before half a second of stream had passed")
+	}
+	require.ErrorIs(t, s.leave(), ErrInterrupted)
+}
+
+func TestAnIdleInterfaceDrawsNothing(t *testing.T) {
+	t.Parallel()
+	s := sit(t, &talker{says: func(context.Context, func(string)) error { return nil }}, nil)
+	s.see("the model is ready")
+	draws := func() int {
+		done := make(chan int, 1)
+		s.view.QueueUpdate(func() { done <- s.draws })
+		return <-done
+	}
+	settled, same := draws(), 0
+	for deadline := time.Now().Add(30 * time.Second); same < 50; {
+		require.True(t, time.Now().Before(deadline), "it never rests")
+		time.Sleep(2 * time.Millisecond)
+		if now := draws(); now != settled {
+			settled, same = now, 0
+			continue
+		}
+		same++
+	}
+	s.types("x")
+	s.see("› x")
+	require.LessOrEqual(t, draws()-settled, 2)
+	s.sim.InjectMouse(3, 3, tcell.ButtonNone, tcell.ModNone)
+	before := draws()
+	s.sim.InjectMouse(4, 4, tcell.ButtonNone, tcell.ModNone)
+	require.LessOrEqual(t, draws()-before, 1, "moving the mouse is nothing to draw")
+	require.NoError(t, s.leave())
+}
+
+func TestAPanicLeavesTheTerminalFirst(t *testing.T) {
+	t.Parallel()
+	for name, hurt := range map[string]func(*UI, *atomic.Bool){
+		"in a worker": func(u *UI, _ *atomic.Bool) { u.jobs.post(func(context.Context) message { panic("broken") }) },
+		"in the loop": func(u *UI, clock *atomic.Bool) {
+			clock.Store(true)
+			u.mail.post(tickMsg{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c, err := config.Load(config.Options{Dir: dir, UserConfigDir: filepath.Join(dir, "none")})
+			require.NoError(t, err)
+			finished := &finishing{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
+			var clock atomic.Bool // it panics when it is read
+			u := New(Options{Screen: finished, Now: func() time.Time {
+				if clock.Load() {
+					panic("broken")
+				}
+				return time.Now()
+			}})
+			chat, err := app.OpenChat(t.Context(), app.ChatOptions{Options: app.Options{Config: c}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, chat.Close()) }()
+			panicked := make(chan string, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				defer func() { panicked <- fmt.Sprint(recover()) }()
+				_ = u.Run(ctx, chat)
+			}()
+			<-finished.started()
+			hurt(u, &clock)
+			require.Contains(t, <-panicked, "broken")
+			require.True(t, finished.done())
+		})
+	}
+}
+
+// finishing is a screen that remembers that it was given back.
+type finishing struct {
+	tcell.SimulationScreen
+	mu       sync.Mutex
+	finished bool
+	shown    chan struct{}
+	once     sync.Once
+}
+
+func (f *finishing) started() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.shown == nil {
+		f.shown = make(chan struct{})
+	}
+	return f.shown
+}
+
+func (f *finishing) Show() {
+	f.SimulationScreen.Show()
+	f.started()
+	f.once.Do(func() { close(f.shown) })
+}
+
+func (f *finishing) Fini() {
+	f.mu.Lock()
+	f.finished = true
+	f.mu.Unlock()
+	f.SimulationScreen.Fini()
+}
+
+func (f *finishing) done() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.finished
+}
+
+func TestTheContextEndsTheInterface(t *testing.T) {
+	t.Parallel()
+	s := sit(t, &talker{says: func(ctx context.Context, _ func(string)) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}, nil)
+	s.see("the model is ready")
+	s.types("go\r")
+	s.see("answering")
+	s.cancel()
+	require.ErrorIs(t, <-s.ended, context.Canceled)
+	turns, err := s.chat.Turns(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "interrupted", string(turns[0].Status))
+}
+
+func TestATerminalThatCannotBeTaken(t *testing.T) {
+	t.Parallel()
+	u := New(Options{Screen: brokenScreen{tcell.NewSimulationScreen("UTF-8")}})
+	require.ErrorContains(t, u.Run(t.Context(), nil), "opening the terminal: no tty; use llama-agent chat")
+}
+
+type brokenScreen struct{ tcell.SimulationScreen }
+
+func (brokenScreen) Init() error { return errors.New("no tty") }
