@@ -17,7 +17,7 @@ import (
 
 func TestLoadingAheadOfTheFirstTurn(t *testing.T) {
 	t.Parallel()
-	missing := error(ErrNoModel)
+	var missing error = ErrNoModel
 	loads := 0
 	chat := openChatWith(t, ChatOptions{Options: Options{
 		Config: configure(t, "engine.model_path=m.gguf", "memory.artifact_virtualization=true"),

@@ -22,7 +22,6 @@ type renderer struct {
 	settings Settings
 	width    int
 	thinking bool
-	tables   time.Time // when ages were written
 	kept     map[*entry]*rendered
 	made     int // entries that were turned into lines, for tests
 }

@@ -78,7 +78,9 @@ func sit(t *testing.T, m *talker, loaded error) *sitting {
 	s.UI = New(Options{Screen: s.sim, Settings: Settings{Mouse: true}})
 	s.chat, err = app.OpenChat(t.Context(), app.ChatOptions{Options: app.Options{
 		Config: c, Prefill: s.Prefill, Loading: s.Loading,
-		OpenModel: func(context.Context, *config.Config, *slog.Logger, func(float32)) (app.Model, error) { return m, loaded },
+		OpenModel: func(context.Context, *config.Config, *slog.Logger, func(float32)) (app.Model, error) {
+			return m, loaded
+		},
 	}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
