@@ -39,8 +39,8 @@ func (s *State) layout() layout {
 		l.sidebar, l.sidebarAlone = l.main, true
 		return l
 	}
-	l.main.Width -= sidebarWidth
-	l.sidebar = cells.Rect{X: l.main.Width, Y: top, Width: sidebarWidth, Height: l.main.Height}
+	l.main.Width -= sidebarWidth + 1 // a margin, so that text does not touch the border
+	l.sidebar = cells.Rect{X: w - sidebarWidth, Y: top, Width: sidebarWidth, Height: l.main.Height}
 	return l
 }
 

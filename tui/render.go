@@ -7,6 +7,7 @@ import (
 	"github.com/llama-agent/llama-agent/app"
 	"github.com/llama-agent/llama-agent/internal/human"
 	"github.com/llama-agent/llama-agent/tui/cells"
+	"github.com/llama-agent/llama-agent/tui/markdown"
 )
 
 const (
@@ -29,7 +30,8 @@ type renderer struct {
 type rendered struct {
 	rev    int
 	lines  []cells.Line
-	answer *growing // of an answer
+	answer *markdown.Stream // of an answer
+	fed    string           // what the stream was given
 }
 
 func newRenderer(settings Settings) *renderer {
@@ -247,6 +249,26 @@ func (r *renderer) result(e *entry) []cells.Line {
 	}
 	if e.call.Artifact != "" {
 		out = append(out, cells.Styled("      stored as "+e.call.Artifact+"; F4 and o open it", cells.Style{Role: cells.Muted, Attr: cells.Italic}).Clip(r.width))
+	}
+	return out
+}
+
+// answer is Markdown. While it grows only its end is laid out anew.
+func (r *renderer) answer(e *entry, k *rendered) []cells.Line {
+	more, grew := strings.CutPrefix(e.text, k.fed)
+	if k.answer == nil || !grew {
+		k.answer, more = &markdown.Stream{}, e.text
+	}
+	k.answer.Append(more)
+	k.fed = e.text
+	if !e.running {
+		k.answer.Finish()
+	}
+	lines := k.answer.Lines(r.width - gutter)
+	out := make([]cells.Line, len(lines))
+	margin := cells.Span{Text: strings.Repeat(" ", gutter)}
+	for i, line := range lines {
+		out[i] = append(cells.Line{margin}, line...)
 	}
 	return out
 }

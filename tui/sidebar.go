@@ -65,7 +65,7 @@ func (s *State) sidebarGroups(width int) []group {
 	row := func(name, value string) cells.Line { return pair(width, name, value) }
 	count := func(name string, n int) cells.Line { return row(name, human.Count(n)) }
 	st := s.status
-	model := "none"
+	model := "no model"
 	if st.Model != "" {
 		model = strings.TrimSuffix(filepath.Base(st.Model), ".gguf")
 	}
@@ -79,7 +79,7 @@ func (s *State) sidebarGroups(width int) []group {
 	}
 	gpu := human.Bytes(st.GPU)
 	if st.GPUUnknown != "" {
-		gpu = "not known"
+		gpu = "none known"
 	}
 	rss := "not known"
 	if st.RSS > 0 {
