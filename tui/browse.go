@@ -148,7 +148,7 @@ func (s *State) openEntry(e *entry) []effect {
 
 // click does what the left button means at a place.
 func (s *State) click(x, y int) []effect {
-	if s.question != nil || s.help {
+	if s.question != nil {
 		return nil
 	}
 	l := s.layout()
@@ -172,7 +172,7 @@ func (s *State) click(x, y int) []effect {
 // wheel scrolls what is under the mouse.
 func (s *State) wheel(_, _, lines int) {
 	switch {
-	case s.question != nil || s.help:
+	case s.question != nil:
 	case s.picker != nil:
 		s.picker.choose(lines)
 	default:

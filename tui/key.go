@@ -25,9 +25,6 @@ func (s *State) press(k key) []effect {
 	switch {
 	case s.question != nil:
 		return s.answerQuestion(k)
-	case s.help:
-		s.help = false
-		return nil
 	case s.picker != nil:
 		return s.pressPicker(k)
 	}
@@ -50,7 +47,7 @@ func (s *State) press(k key) []effect {
 func (s *State) pressAnywhere(k key) ([]effect, bool) {
 	switch k.name {
 	case "f1":
-		s.help = true
+		s.showKeys()
 	case "f2":
 		s.thinking = !s.thinking
 		s.notice = "thoughts are " + shownOrHidden(s.thinking)
@@ -201,7 +198,7 @@ func (s *State) enter(text string) []effect {
 // paste puts text where keys go.
 func (s *State) paste(text string) []effect {
 	switch {
-	case s.question != nil, s.help:
+	case s.question != nil:
 	case s.picker != nil:
 		s.picker.filter(s.picker.typed + oneLine(text))
 	case s.find != nil && s.find.typing:

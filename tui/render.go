@@ -265,10 +265,13 @@ func (r *renderer) answer(e *entry, k *rendered) []cells.Line {
 		k.answer.Finish()
 	}
 	lines := k.answer.Lines(r.width - gutter)
-	out := make([]cells.Line, len(lines))
+	if len(lines) == 0 {
+		return nil
+	}
+	out := make([]cells.Line, 1, len(lines)+1) // the first is empty: an answer stands apart
 	margin := cells.Span{Text: strings.Repeat(" ", gutter)}
-	for i, line := range lines {
-		out[i] = append(cells.Line{margin}, line...)
+	for _, line := range lines {
+		out = append(out, append(cells.Line{margin}, line...))
 	}
 	return out
 }

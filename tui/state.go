@@ -54,7 +54,6 @@ type State struct {
 	picker   *picker   // an overlay, nil: none
 	document *document // takes the place of the transcript, nil: none
 	question *question // an overlay above all, nil: none
-	help     bool      // keys are shown
 
 	activity activity
 	status   app.ChatStatus

@@ -104,6 +104,8 @@ func records(columns []app.TableColumn, texts [][]string, width int) []cells.Lin
 
 func cellText(cell any, now time.Time) string {
 	switch v := cell.(type) {
+	case int:
+		return human.Count(v)
 	case app.Bytes:
 		return human.Bytes(int64(v))
 	case time.Time:

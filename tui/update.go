@@ -218,6 +218,9 @@ func (s *State) output(m outputMsg) []effect {
 		return s.next()
 	}
 	out := m.out
+	if out.Table != nil || len(out.Lines) > 0 || len(out.Turns) > 0 {
+		s.add(&entry{kind: kindUser, text: strings.TrimSpace(m.entry)})
+	}
 	if out.Table != nil || len(out.Lines) > 0 {
 		s.add(&entry{kind: kindOutput, table: out.Table, text: strings.Join(out.Lines, "\n")})
 	}

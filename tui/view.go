@@ -210,9 +210,6 @@ func (s *State) drawOverlays(g *cells.Grid, l layout, at cursor) cursor {
 	case s.question != nil:
 		s.drawQuestion(g)
 		return cursor{}
-	case s.help:
-		s.drawHelp(g)
-		return cursor{}
 	case s.picker != nil:
 		return s.drawPicker(g, l)
 	}
@@ -247,25 +244,23 @@ func box(g *cells.Grid, screenWidth, screenHeight, width, lines int, title strin
 
 // keyTexts are what the keys do, for F1.
 var keyTexts = [][2]string{
-	{"Enter", "send"}, {"Alt-Enter, Ctrl-J", "new line"}, {"Up, Down", "earlier entries"}, {"Tab", "complete; @ begins a file"},
-	{"PgUp, PgDn, wheel", "scroll"}, {"Ctrl-Home, Ctrl-End", "beginning, end"}, {"F2", "thoughts"}, {"F3", "sidebar"},
-	{"F4", "select entries: Enter opens, o whole, y copies"}, {"F5", "mouse on or off, to select text"}, {"Ctrl-F", "find; n and N go on"},
-	{"Ctrl-L", "clear the screen"}, {"Ctrl-C", "stop the turn; again: leave"}, {"Ctrl-Q", "leave"}, {"/help", "commands"},
+	{"Enter", "send"}, {"Alt-Enter, Ctrl-J", "new line"}, {"Up, Down", "earlier entries, at the first and last line"},
+	{"Tab", "complete a command, tool or file"}, {"@", "complete a file"}, {"Ctrl-C", "stop the turn; again: leave"}, {"Ctrl-Q", "leave"},
+	{"PgUp, PgDn, wheel", "scroll"}, {"Ctrl-Home, Ctrl-End", "beginning, end"}, {"F2", "show or hide thoughts"},
+	{"F3", "show or hide the sidebar"}, {"F4", "select an entry: Enter opens, o shows all, y copies, Esc ends"},
+	{"F5", "give the mouse to the terminal, to select text, and back"}, {"Ctrl-F", "find; n and N go on"}, {"Ctrl-L", "clear the screen"},
+	{"Ctrl-Z", "suspend"}, {"/help", "list the commands"},
 }
 
-func (s *State) drawHelp(g *cells.Grid) {
+// showKeys opens a document about the keys.
+func (s *State) showKeys() {
 	names := 0
 	for _, k := range keyTexts {
 		names = max(names, cells.Width(k[0]))
 	}
-	width := min(s.width, 74)
-	inner := box(g, s.width, s.height, width, len(keyTexts), "Keys", cells.Border)
-	w, _ := inner.Size()
-	for y, k := range keyTexts {
-		if w < names+20 {
-			inner.Draw(0, y, cells.Concat(accent(k[0]), muted(" "+k[1])).Clip(w))
-			continue
-		}
-		inner.Draw(0, y, cells.Concat(accent(k[0]).Pad(names+2), cells.Plain(k[1])).Clip(w))
+	var b strings.Builder
+	for _, k := range keyTexts {
+		fmt.Fprintf(&b, "%-*s  %s\n", names, k[0], k[1])
 	}
+	s.document = newDocument("keys", "", b.String())
 }
