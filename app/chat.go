@@ -139,6 +139,13 @@ func (c *Chat) ShowThinking() bool {
 	return c.thinking
 }
 
+// SetShowThinking says whether the user wants to see what the model thinks.
+func (c *Chat) SetShowThinking(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.thinking = on
+}
+
 // Running reports whether a task is under way.
 func (c *Chat) Running() bool {
 	c.mu.Lock()

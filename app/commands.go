@@ -241,9 +241,7 @@ func unknownName(kind, name string, known []string) error {
 func (c *Chat) switchThinking(to string) (Output, error) {
 	switch to {
 	case "on", "off":
-		c.mu.Lock()
-		c.thinking = to == "on"
-		c.mu.Unlock()
+		c.SetShowThinking(to == "on")
 	case "":
 		to = onOff(c.ShowThinking())
 	default:

@@ -51,6 +51,7 @@ func (s *State) pressAnywhere(k key) ([]effect, bool) {
 	case "f2":
 		s.thinking = !s.thinking
 		s.notice = "thoughts are " + shownOrHidden(s.thinking)
+		return []effect{thinkEffect{s.thinking}}, true
 	case "f3":
 		s.toggleSidebar()
 	case "f4":

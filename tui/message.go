@@ -116,6 +116,7 @@ type (
 	wordsEffect    struct{}
 	statusEffect   struct{}
 	copyEffect     struct{ text string } // to the clipboard, by the terminal
+	thinkEffect    struct{ on bool } // tell [app.Chat] whether thoughts are shown
 	mouseEffect    struct{ on bool }
 	redrawEffect   struct{} // paint everything anew
 	suspendEffect  struct{}
@@ -132,6 +133,7 @@ func (documentEffect) effect() {}
 func (wordsEffect) effect()    {}
 func (statusEffect) effect()   {}
 func (copyEffect) effect()     {}
+func (thinkEffect) effect()    {}
 func (mouseEffect) effect()    {}
 func (redrawEffect) effect()   {}
 func (suspendEffect) effect()  {}

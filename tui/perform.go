@@ -31,6 +31,8 @@ func (u *UI) do(ctx context.Context, chat *app.Chat, e effect) {
 		u.stop()
 	case copyEffect:
 		u.screen.SetClipboard([]byte(clipBytes(e.text, maxCopied)))
+	case thinkEffect:
+		chat.SetShowThinking(e.on)
 	case mouseEffect:
 		u.setMouse(e.on)
 	case redrawEffect:

@@ -6,23 +6,13 @@ import (
 	"github.com/llama-agent/llama-agent/app"
 )
 
-// Settings are what the configuration says about the interface. The zero value works.
+// Settings are what the configuration says about the interface. The zero value shows as little as can be.
 type Settings struct {
 	Sidebar      bool // show the sidebar where there is room for it
 	Thinking     bool // show what the model thinks
-	ThoughtChars int  // characters of a thought that are kept; 0: 8000
-	PreviewChars int  // characters of a tool result that are shown before it is opened; 0: 500
+	ThoughtChars int  // characters of a thought that are kept
+	PreviewChars int  // characters of a tool result that are shown before it is opened
 	Mouse        bool // take the mouse; the terminal's own selection then needs Shift in most terminals
-}
-
-func (s Settings) withDefaults() Settings {
-	if s.ThoughtChars <= 0 {
-		s.ThoughtChars = 8000
-	}
-	if s.PreviewChars <= 0 {
-		s.PreviewChars = 500
-	}
-	return s
 }
 
 // mode says who gets the keys, besides the overlays.
@@ -102,9 +92,8 @@ type question struct {
 	yes  effect
 }
 
-// NewState returns the State at the start.
+// newState returns the State at the start.
 func newState(settings Settings, now time.Time) *State {
-	settings = settings.withDefaults()
 	return &State{
 		settings: settings, now: now, scroll: scroller{follow: true}, renderer: newRenderer(settings), input: newInput(),
 		thinking: settings.Thinking, mouse: settings.Mouse,

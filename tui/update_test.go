@@ -24,7 +24,7 @@ type rig struct {
 func newRig(t *testing.T, width, height int) *rig {
 	t.Helper()
 	r := &rig{t: t, now: time.Unix(1_800_000_000, 0)}
-	r.State = newState(Settings{Sidebar: true, Mouse: true}, r.now)
+	r.State = newState(Settings{Sidebar: true, Mouse: true, ThoughtChars: 8000, PreviewChars: 500}, r.now)
 	r.is(sizeMsg{width, height})
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -62,6 +63,11 @@ func (s *session) cli(cmd *cobra.Command, o cliOptions) (err error) {
 	case !s.fullScreen():
 		return errors.New("cli needs a terminal at stdin and stdout; use chat, which works in a pipe")
 	}
+	for flag, value := range map[string]bool{"show-thinking": true, "no-show-thinking": false} {
+		if cmd.Flags().Changed(flag) {
+			s.overrides = append(s.overrides, config.Override{Section: "tui", Key: "show_thinking", Value: strconv.FormatBool(value), Flag: "--" + flag})
+		}
+	}
 	c, err := s.read()
 	if err != nil {
 		return err
@@ -70,7 +76,7 @@ func (s *session) cli(cmd *cobra.Command, o cliOptions) (err error) {
 	defer log.Close()
 	ui := tui.New(tui.Options{
 		Settings: tui.Settings{
-			Sidebar: c.TUI.ShowSidebar, Thinking: (c.TUI.ShowThinking || o.showThinking) && !o.noThinking,
+			Sidebar: c.TUI.ShowSidebar, Thinking: c.TUI.ShowThinking,
 			ThoughtChars: c.TUI.ThinkingMaxChars, PreviewChars: c.TUI.ToolResultPreviewChars, Mouse: true,
 		},
 		Theme: theme(c, s.environ), Refresh: c.TUI.RefreshInterval, Now: s.now, Logger: log.Logger, Notices: notices,
