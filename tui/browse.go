@@ -155,10 +155,16 @@ func (s *State) click(x, y int) []effect {
 	if s.picker != nil {
 		return s.clickPicker(x, y)
 	}
-	if s.document != nil || !inside(l.main, x, y) {
-		if !inside(l.main, x, y) && s.document == nil {
-			s.mode = modeInput
-		}
+	switch {
+	case s.document != nil:
+		return nil
+	case s.mode == modeInput && s.input.clickPopup(l, x, y):
+		return nil
+	case inside(l.input, x, y):
+		s.mode = modeInput
+		s.input.click(x-l.input.X-gutter, y-l.input.Y)
+		return nil
+	case !inside(l.main, x, y):
 		return nil
 	}
 	src, height := s.viewed()

@@ -11,9 +11,10 @@ import (
 // find is a search in the transcript or the document: upper and lower case are the same.
 type find struct {
 	typed      string
-	typing     bool // keys go to typed
-	item, line int  // where it was found last; item -1: nowhere
-	missing    bool // it is nowhere
+	typing     bool   // keys go to typed
+	item, line int    // where it was found last; item -1: nowhere
+	missing    bool   // it is nowhere
+	opened     *entry // whose result the search opened, and closes when it goes on
 }
 
 func (s *State) startFind() {
@@ -101,6 +102,7 @@ func (s *State) search(src source, text string, item, line, step int) (int, int,
 		if !has(item) {
 			continue
 		}
+		s.uncover(item)
 		all := src.lines(item)
 		from := 0
 		if step < 0 {
@@ -109,18 +111,29 @@ func (s *State) search(src source, text string, item, line, step int) (int, int,
 		if at, ok := lineWith(all, text, from, step); ok {
 			return item, at, true
 		}
-		if s.document == nil && s.entries[item].expandable() && !s.entries[item].open {
-			s.entries[item].open = true // what is looked for is in the part that is not shown
-			s.entries[item].touch()
-			if at, ok := lineWith(src.lines(item), text, 0, 1); ok {
-				return item, at, true
-			}
-		}
-		if len(src.lines(item)) > 0 { // it is broken over two lines
+		if len(all) > 0 { // it is broken over two lines
 			return item, 0, true
 		}
 	}
 	return 0, 0, false
+}
+
+// uncover opens an entry, in whose hidden part may be what is looked for, and closes the one that was opened for that before.
+func (s *State) uncover(item int) {
+	if s.document != nil {
+		return
+	}
+	e, f := s.entries[item], s.find
+	if f.opened != nil && f.opened != e {
+		f.opened.open = false
+		f.opened.touch()
+		f.opened = nil
+	}
+	if e.expandable() && !e.open {
+		e.open = true
+		e.touch()
+		f.opened = e
+	}
 }
 
 // itemText is the text of an item of what is viewed.

@@ -116,7 +116,7 @@ type (
 	wordsEffect    struct{}
 	statusEffect   struct{}
 	copyEffect     struct{ text string } // to the clipboard, by the terminal
-	thinkEffect    struct{ on bool } // tell [app.Chat] whether thoughts are shown
+	thinkEffect    struct{ on bool }     // tell [app.Chat] whether thoughts are shown
 	mouseEffect    struct{ on bool }
 	redrawEffect   struct{} // paint everything anew
 	suspendEffect  struct{}

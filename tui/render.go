@@ -205,7 +205,7 @@ func callFacts(e *entry, now time.Time) string {
 
 // preview is the beginning of a result.
 func (r *renderer) preview(e *entry) []cells.Line {
-	if e.running {
+	if e.running || r.settings.PreviewChars <= 0 {
 		return nil
 	}
 	style := cells.Style{Role: cells.Muted}

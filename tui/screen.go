@@ -149,6 +149,8 @@ func keyOf(e *tcell.EventKey) (key, bool) {
 		return key{name: "alt+enter"}, true
 	case e.Key() == tcell.KeyRune:
 		return key{name: mod + string(e.Rune())}, true
+	case e.Key() == tcell.KeyCtrlUnderscore:
+		return key{name: "ctrl+_"}, true
 	case e.Key() >= tcell.KeyCtrlA && e.Key() <= tcell.KeyCtrlZ:
 		return key{name: "ctrl+" + string(rune('a'+e.Key()-tcell.KeyCtrlA))}, true
 	}

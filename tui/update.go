@@ -218,6 +218,10 @@ func (s *State) output(m outputMsg) []effect {
 		return s.next()
 	}
 	out := m.out
+	var effects []effect
+	if out.Effect == app.EffectNone { // a command that changes the conversation empties the screen before its output
+		effects = s.after(m.entry)
+	}
 	if out.Table != nil || len(out.Lines) > 0 || len(out.Turns) > 0 {
 		s.add(&entry{kind: kindUser, text: strings.TrimSpace(m.entry)})
 	}
@@ -240,7 +244,7 @@ func (s *State) output(m outputMsg) []effect {
 		return []effect{runEffect{out.Task}}
 	case app.EffectNone:
 	}
-	return append(s.after(m.entry), s.next()...)
+	return append(effects, s.next()...)
 }
 
 // modelWhenAsked is what is known of the model when a task begins: it may load it.
