@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 
 func TestLoadingAheadOfTheFirstTurn(t *testing.T) {
 	t.Parallel()
-	var missing error = ErrNoModel
+	missing := fmt.Errorf("%w", ErrNoModel)
 	loads := 0
 	chat := openChatWith(t, ChatOptions{Options: Options{
 		Config: configure(t, "engine.model_path=m.gguf", "memory.artifact_virtualization=true"),

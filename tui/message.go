@@ -97,7 +97,7 @@ type choice struct {
 
 // words are what completion offers.
 type words struct {
-	tools, skills, files, conversations, models, artifacts []word
+	tools, skills, files, conversations, artifacts []word
 }
 
 type word struct{ text, about string }

@@ -16,7 +16,7 @@ func (s *State) observe(e app.Event) {
 	case app.TaskStarted:
 		s.plan, s.call, s.answer, s.thought = nil, nil, nil, nil
 		s.spent = app.Usage{}
-		s.model = modelReady
+		s.model, s.turn = modelReady, e.Turn
 		if e.Conversation != "" {
 			s.status.Conversation = e.Conversation
 		}

@@ -87,7 +87,7 @@ func (s *State) sidebarGroups(width int) []group {
 	}
 	return []group{
 		{"Model", []cells.Line{cells.Plain(oneLine(model)).Clip(width), row("state", s.modelText()), row("phase", s.phaseText())}},
-		{"Conversation", []cells.Line{cells.Plain(oneLine(conversation)).Clip(width), count("turn", st.NextTurn)}},
+		{"Conversation", []cells.Line{cells.Plain(oneLine(conversation)).Clip(width), count("turn", s.turnNumber())}},
 		{"Tokens", []cells.Line{
 			count("sent", all.PromptTokens), count("cached", all.CachedTokens), count("evaluated", all.EvaluatedTokens),
 			count("sampled", all.CompletionTokens-all.ForcedTokens), count("forced", all.ForcedTokens),

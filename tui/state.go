@@ -49,6 +49,7 @@ type State struct {
 	status   app.ChatStatus
 	model    modelState
 	kvUsed   int // tokens of the last prompt and its reply
+	turn     int // that is under way, 0: none
 	spent    app.Usage
 	rates    rates
 
@@ -98,6 +99,14 @@ func newState(settings Settings, now time.Time) *State {
 		settings: settings, now: now, scroll: scroller{follow: true}, renderer: newRenderer(settings), input: newInput(),
 		thinking: settings.Thinking, mouse: settings.Mouse,
 	}
+}
+
+// turnNumber is that of the turn under way, or of the next one; 0 when it is not known.
+func (s *State) turnNumber() int {
+	if s.activity.work == workTask && s.turn > 0 {
+		return s.turn
+	}
+	return s.status.NextTurn
 }
 
 // busy reports whether time matters to what is shown.

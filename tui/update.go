@@ -84,7 +84,7 @@ func (s *State) receive(m message) []effect {
 
 // begin says that work is under way.
 func (s *State) begin(w work) {
-	s.activity = activity{work: w, began: s.now}
+	s.activity, s.notice = activity{work: w, began: s.now}, ""
 	if w == workLoading {
 		s.model = modelLoading
 	}

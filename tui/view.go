@@ -51,8 +51,8 @@ func (s *State) drawTitle(g *cells.Grid) {
 		if s.status.Model != "" {
 			facts = append(facts, strings.TrimSuffix(filepath.Base(s.status.Model), ".gguf"))
 		}
-		if s.status.NextTurn > 0 {
-			facts = append(facts, fmt.Sprintf("turn %d", s.status.NextTurn))
+		if n := s.turnNumber(); n > 0 {
+			facts = append(facts, fmt.Sprintf("turn %d", n))
 		}
 		if s.status.Conversation != "" {
 			facts = append(facts, s.status.Conversation)

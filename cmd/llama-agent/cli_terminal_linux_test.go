@@ -114,6 +114,7 @@ func TestLeavingDuringATurn(t *testing.T) {
 			w.see(t, "task  interrupted")
 			w.press(t, "\r")
 			w.see(t, "Done.")
+			w.see(t, "done in")
 			w.press(t, ctrlQ)
 			require.Zero(t, w.end(t))
 		})
