@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -172,9 +171,11 @@ func (a activity) reading(now time.Time) string {
 	done, passed := a.readDone-a.readFrom, now.Sub(a.readBegan)
 	if done > 0 && passed > 0 {
 		left := time.Duration(float64(passed) / float64(done) * float64(a.readTotal-a.readDone))
-		text += ", about " + human.Duration(left.Round(time.Second)) + " left"
-		if left < time.Second {
-			text = strings.TrimSuffix(text, ", about 0 ms left")
+		switch seconds := int(left.Round(time.Second) / time.Second); {
+		case seconds >= 60:
+			text += ", about " + human.Duration(left) + " left"
+		case seconds > 0:
+			text += fmt.Sprintf(", about %d s left", seconds)
 		}
 	}
 	return text

@@ -164,7 +164,7 @@ func TestPrefillIsToldWithAnEstimate(t *testing.T) {
 	r.misses("left")
 	r.passed(2 * time.Second)
 	r.is(prefillMsg{2000, 5000})
-	r.sees("reading 2,000 of 5,000 tokens, about 6.0 s left")
+	r.sees("reading 2,000 of 5,000 tokens, about 6 s left")
 	r.is(prefillMsg{5000, 5000})
 	r.misses("reading 5,000")
 	r.is(prefillMsg{10, 200})
