@@ -27,11 +27,12 @@ type watched struct {
 	raw bytes.Buffer // all that was written
 }
 
-func watch(t *testing.T, cmd *exec.Cmd, columns, rows int) *watched {
+func watch(t *testing.T, cmd *exec.Cmd, columns, rows int, environ ...string) *watched {
 	t.Helper()
 	pty, terminal := openTerminal(t, uint16(columns), uint16(rows))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "NO_COLOR=", "COLORFGBG=", "LANG=C.UTF-8")
+	cmd.Env = append(cmd.Env, environ...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	w := &watched{Cmd: cmd, pty: pty, closed: make(chan struct{}), vt: vt.NewEmulator(columns, rows), before: modes(t, pty)}
 	require.NoError(t, cmd.Start())

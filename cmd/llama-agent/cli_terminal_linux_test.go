@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/llama-agent/llama-agent/app"
+	"github.com/llama-agent/llama-agent/internal/testmodel"
 )
 
 const countScript = `{"plan": [["Count the lines", "count_lines"], ["Read it", "read_file"]]}
@@ -223,7 +227,169 @@ func TestPastingTenThousandLines(t *testing.T) {
 	w.see(t, "the end")
 	w.press(t, " typed\r")
 	w.see(t, "Read.")
+	w.see(t, "done in")
 	w.press(t, ctrlQ)
 	require.Zero(t, w.end(t))
 	require.Equal(t, text.String()+"the end typed", turnsOf(t, w.Dir, "c-1")[0].Goal)
+}
+
+// BC-28.
+func TestTheCaretIsWhereTextGoes(t *testing.T) {
+	t.Parallel()
+	w := watch(t, command(t, `{"plan": [["Read it", "read_file"]]}
+{"args": {"file_path": "a.txt"}}
+{"answer": "你好，世界🙂é👨‍👩‍👧"}
+`, "cli", "--new", "--conversation-id", "c-1"), 80, 24)
+	require.NoError(t, os.WriteFile(filepath.Join(w.Dir, "a.txt"), []byte(strings.Repeat("你好，世界🙂é👨‍👩‍👧", 9)+"\n"), 0o600))
+	w.see(t, "the model is ready")
+	w.press(t, "你好，世界🙂e\u0301👨‍👩‍👧")
+	w.see(t, "👧")
+	w.press(t, "\x1b[D\x1b[D\x1b[D") // before 🙂
+	w.press(t, "\x7f\x7f")
+	w.lose(t, "世")
+	w.until(t, "the caret behind 你好，", func(string) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.vt.CursorPosition().X == 2+6 && w.vt.CursorPosition().Y == 23
+	})
+	w.press(t, "吗\r")
+	w.see(t, "done in")
+	straightBorder(t, w.screen(), 50)
+	w.press(t, f4+"\r")
+	w.see(t, "▾")
+	straightBorder(t, w.screen(), 50)
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	require.Equal(t, "你好，吗🙂e\u0301👨‍👩‍👧", turnsOf(t, w.Dir, "c-1")[0].Goal)
+}
+
+// straightBorder checks that the border of the sidebar is in one column.
+func straightBorder(t *testing.T, screen string, column int) {
+	t.Helper()
+	rows := strings.Split(screen, "\n")
+	for _, row := range rows[1 : len(rows)-3] {
+		before, _, found := strings.Cut(row, "│")
+		require.True(t, found, screen)
+		require.Equal(t, column, width(before), screen)
+	}
+}
+
+// BC-16.
+func TestCtrlCWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	w := watch(t, command(t, `{"plan": [["Wait", "execute_shell_command"]]}
+{"args": {"command": "sleep 30"}}
+{"plan": [["Say", "none"]]}
+{"answer": "Going on."}
+`, "--set", "tools.shell.allowed_commands=sleep", "--set", "tools.shell.timeout_seconds=60", "cli", "--new", "--conversation-id", "c-1"), 80, 24)
+	w.see(t, "the model is ready")
+	w.press(t, "wait\r")
+	w.see(t, "● execute_shell_command")
+	w.press(t, ctrlC)
+	w.see(t, "interrupted; go on with /resume")
+	w.lose(t, "● execute")
+	w.press(t, "continue\r")
+	w.see(t, "Going on.")
+	w.see(t, "done in")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
+func TestSettingsOfTheCLI(t *testing.T) {
+	t.Parallel()
+	first := command(t, helloScript+helloScript, "run", "hello")
+	require.NoError(t, first.Run())
+	require.NoError(t, again(t, first.Dir, "continue", "--new", "--conversation-id", "c-1", "an old question").Run())
+	cmd := again(t, first.Dir, "--set", "tui.restore_last_conversation=false", "--set", "tui.show_sidebar=false", "--log-level", "debug", "cli", "--show-thinking")
+	w := watch(t, cmd, 100, 30)
+	w.see(t, "the model is ready")
+	w.see(t, "Ask something")
+	require.NotContains(t, w.screen(), "an old question")
+	require.NotContains(t, w.screen(), "│")
+	w.press(t, "/thinking\r")
+	w.see(t, "showing the thoughts of the model: on")
+	w.press(t, "/config\r")
+	w.see(t, "--show-thinking")
+	w.press(t, "/resume c-1\r")
+	w.see(t, "an old question")
+	w.press(t, "fails\r")
+	w.see(t, "the task failed (model)")
+	w.press(t, "/quit\r")
+	require.Zero(t, w.end(t))
+	require.Contains(t, readFile(filepath.Join(first.Dir, "data", "llama-agent-tui.log")), "level=")
+
+	cmd = again(t, first.Dir, "--set", "tui.log_file=a.txt/tui.log", "cli", "--no-show-thinking")
+	require.NoError(t, os.WriteFile(filepath.Join(first.Dir, "a.txt"), nil, 0o600))
+	w = watch(t, cmd, 100, 30)
+	w.see(t, "there is no log: ")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
+func TestColorsOfTheCLI(t *testing.T) {
+	t.Parallel()
+	color := regexp.MustCompile(`\x1b\[(3[0-7]|9[0-7]|38;[25];[0-9;]*)m`)
+	for variable, want := range map[string]string{"NO_COLOR=1": "", "COLORFGBG=15;0": "\x1b[38;5;80m", "COLORFGBG=0;15": "\x1b[38;5;30m", "X=": "\x1b[36m"} {
+		cmd := command(t, helloScript, "cli", "--new")
+		w := watch(t, cmd, 100, 30, variable)
+		w.see(t, "the model is ready")
+		w.press(t, ctrlQ)
+		require.Zero(t, w.end(t))
+		if want == "" {
+			require.Empty(t, color.FindString(w.written()))
+			continue
+		}
+		require.Contains(t, w.written(), want, variable)
+	}
+}
+
+func TestAConversationThatAnotherProcessUses(t *testing.T) {
+	t.Parallel()
+	other := watch(t, command(t, `{"plan": [["Say", "none"]]}
+{"wait": "waiting"}
+`, "cli", "--new", "--conversation-id", "c-1"), 80, 24)
+	other.see(t, "the model is ready")
+	other.press(t, "one\r")
+	waitFor(filepath.Join(other.Dir, "waiting"), readable, t.Fatalf)
+	w := watch(t, again(t, other.Dir, "cli", "--conversation-id", "c-1"), 80, 24)
+	w.see(t, "the model is ready")
+	w.press(t, "two\r")
+	w.see(t, "is in use")
+	w.see(t, "/new")
+	w.until(t, "the question is given back", func(screen string) bool { return strings.Count(screen, "› two") == 2 })
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	other.press(t, ctrlC)
+	other.see(t, "interrupted; go on with /resume")
+	other.press(t, ctrlQ)
+	require.Zero(t, other.end(t))
+}
+
+// The smallest model writes something, whatever it is; what it cost is shown.
+func TestCLIWithARealModel(t *testing.T) {
+	if app.EngineBuild().Backend == "" {
+		t.Skip("this build has no llama.cpp")
+	}
+	model := testmodel.Path(t, testmodel.Tiny)
+	w := watch(t, command(t, "", "--model-path", model, "--n-ctx", "4096", "--seed", "1", "--set", "engine.max_tokens=48", "cli", "--new"), 100, 40, "MODEL_SCRIPT=")
+	w.see(t, "loading the model")
+	w.see(t, "the model is ready")
+	w.press(t, "Say hello.\r")
+	for range 1000 { // a busy machine takes its time to read the first prompt
+		if strings.Contains(w.screen(), " model calls · ") {
+			break
+		}
+		w.until(t, "progress", progress(w))
+	}
+	w.see(t, " model calls · ")
+	w.until(t, "the use of the KV cache", func(screen string) bool { return regexp.MustCompile(`KV +[1-9][0-9,]* of 4,096`).MatchString(screen) })
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
+// progress reports whether the screen has more to tell than a clock since it was called first.
+func progress(w *watched) func(string) bool {
+	digits := regexp.MustCompile(`[0-9.]+ s left|[0-9]:[0-9]+|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]|[0-9.]+ [MG]B`)
+	before := digits.ReplaceAllString(w.screen(), "")
+	return func(screen string) bool { return digits.ReplaceAllString(screen, "") != before }
 }
