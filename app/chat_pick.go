@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llama-agent/llama-agent/agent"
@@ -97,17 +98,19 @@ func (c *Chat) ModelFiles(ctx context.Context) ([]ModelFile, error) {
 	return Models(ctx, c.Config(), ThisMachine(), nil)
 }
 
-// Files lists paths of files in the workspace as the tools know them, in the order of their names, at most 2,000. The agent's own stores
-// are left out. It follows the rules of [Chat.Do].
+// Files lists paths of files in the workspace as the tools know them, in the order of their names, at most 2,000. Hidden files and the
+// agent's own stores are left out. It follows the rules of [Chat.Do].
 func (c *Chat) Files(ctx context.Context) ([]string, error) {
 	registry, err := tools.NewRegistry(fileTools(c.Config())...)
 	if err != nil {
 		return nil, err
 	}
 	list := workspaceFiles(ctx, c.Config(), registry)
-	paths := make([]string, len(list.Files))
-	for i, f := range list.Files {
-		paths[i] = f.Path
+	paths := make([]string, 0, len(list.Files))
+	for _, f := range list.Files {
+		if !strings.HasPrefix(f.Path, ".") && !strings.Contains(f.Path, "/.") {
+			paths = append(paths, f.Path)
+		}
 	}
 	return paths, ctx.Err()
 }

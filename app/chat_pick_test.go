@@ -97,7 +97,7 @@ func TestStoredResultsOfTheChat(t *testing.T) {
 func TestFilesForCompletion(t *testing.T) {
 	t.Parallel()
 	c := configure(t, "tui.log_file=tui.log")
-	for _, name := range []string{"b.txt", "a.txt", "sub/数据.csv", "tui.log"} {
+	for _, name := range []string{"b.txt", "a.txt", "sub/数据.csv", "sub/.hidden", "tui.log"} {
 		write(t, filepath.Join(c.Workspace, filepath.FromSlash(name)), "x")
 	}
 	chat := openChat(t, c, &answers{})

@@ -379,7 +379,7 @@ func TestCLIWithARealModel(t *testing.T) {
 		if strings.Contains(w.screen(), " model calls · ") {
 			break
 		}
-		w.until(t, "progress", progress(w))
+		w.until(t, "progress", moves(w))
 	}
 	w.see(t, " model calls · ")
 	w.until(t, "the use of the KV cache", func(screen string) bool { return regexp.MustCompile(`KV +[1-9][0-9,]* of 4,096`).MatchString(screen) })
@@ -387,9 +387,50 @@ func TestCLIWithARealModel(t *testing.T) {
 	require.Zero(t, w.end(t))
 }
 
-// progress reports whether the screen has more to tell than a clock since it was called first.
-func progress(w *watched) func(string) bool {
+// moves reports whether the screen has more to tell than a clock since it was called first.
+func moves(w *watched) func(string) bool {
 	digits := regexp.MustCompile(`[0-9.]+ s left|[0-9]:[0-9]+|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]|[0-9.]+ [MG]B`)
 	before := digits.ReplaceAllString(w.screen(), "")
 	return func(screen string) bool { return digits.ReplaceAllString(screen, "") != before }
+}
+
+func TestStoredResultsInTheCLI(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, `{"plan": [["Read it", "read_file"]]}
+{"args": {"file_path": "long.txt"}}
+{"answer": "It is long."}
+`, "--set", "memory.artifact_virtualization=true", "cli", "--new")
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "line %d of the file\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "long.txt"), []byte(text.String()), 0o600))
+	w := watch(t, cmd, 80, 24)
+	w.see(t, "the model is ready")
+	w.press(t, "read @lon")
+	w.see(t, "long.txt")
+	w.press(t, "\t\r")
+	w.see(t, "› read long.txt")
+	w.see(t, "done in")
+	w.see(t, "· stored ·")
+	w.press(t, f4+"o")
+	w.see(t, "artifact://")
+	w.see(t, "Esc closes")
+	w.press(t, ctrlF+"line 1234\r")
+	w.see(t, "line 1234 of the file")
+	w.press(t, pgUp)
+	w.lose(t, "line 1234 of the file")
+	w.press(t, "q")
+	w.press(t, "q") // the search, the document, the selection
+	w.press(t, "q")
+	w.see(t, "Enter sends")
+	w.press(t, "/artifacts\r")
+	w.see(t, "Stored results")
+	w.press(t, "\r")
+	w.see(t, "Esc closes")
+	w.press(t, "y")
+	w.see(t, "copied")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+	require.Equal(t, 1, strings.Count(w.written(), "\x1b]52;"), "by the user's own key")
 }
