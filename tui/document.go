@@ -50,7 +50,7 @@ func (d *document) count() int { return len(d.pieces) }
 func (d *document) lines(i int) []cells.Line {
 	lines, ok := d.kept[i]
 	if !ok {
-		lines = cells.Wrapping{Width: max(d.width, 1), Cut: true}.Lines(cells.Plain(d.pieces[i]))
+		lines = cells.Wrapping{Width: max(d.width, 1), Indent: true}.Lines(cells.Plain(d.pieces[i]))
 		if len(lines) == 0 {
 			lines = []cells.Line{nil}
 		}
@@ -62,7 +62,7 @@ func (d *document) lines(i int) []cells.Line {
 func (s *State) pressDocument(k key) []effect {
 	d := s.document
 	switch {
-	case k.name == "esc" || k.text == "q":
+	case k.name == "esc" || k.text == "q" || k.name == "f1":
 		if s.find != nil {
 			s.find = nil
 			return nil

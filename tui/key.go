@@ -47,6 +47,9 @@ func (s *State) press(k key) []effect {
 func (s *State) pressAnywhere(k key) ([]effect, bool) {
 	switch k.name {
 	case "f1":
+		if s.document != nil {
+			return nil, false
+		}
 		s.showKeys()
 	case "f2":
 		s.thinking = !s.thinking

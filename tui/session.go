@@ -142,6 +142,14 @@ func (u *UI) Run(ctx context.Context, chat *app.Chat) error {
 		u.state.note(text)
 	}
 	u.perform(u.state.start())
+	defer func() {
+		if p := recover(); p != nil { // tview has given the terminal back; whoever closes the chat must find nobody using it
+			cancel()
+			u.stop()
+			u.workers.Wait()
+			panic(p)
+		}
+	}()
 	err := u.view.Run()
 	cause := context.Cause(ctx)
 	cancel()

@@ -63,7 +63,7 @@ func (m *talker) Close() error { return nil }
 type sitting struct {
 	*UI
 	t      *testing.T
-	sim    tcell.SimulationScreen
+	sim    *memoryScreen
 	chat   *app.Chat
 	ended  chan error
 	cancel context.CancelFunc
@@ -74,7 +74,7 @@ func sit(t *testing.T, m *talker, loaded error) *sitting {
 	dir := t.TempDir()
 	c, err := config.Load(config.Options{Dir: dir, UserConfigDir: filepath.Join(dir, "none")})
 	require.NoError(t, err)
-	s := &sitting{t: t, sim: tcell.NewSimulationScreen("UTF-8"), ended: make(chan error, 1)}
+	s := &sitting{t: t, sim: newMemoryScreen(), ended: make(chan error, 1)}
 	s.UI = New(Options{Screen: s.sim, Settings: Settings{Mouse: true}})
 	s.chat, err = app.OpenChat(t.Context(), app.ChatOptions{Options: app.Options{
 		Config: c, Prefill: s.Prefill, Loading: s.Loading,
@@ -90,27 +90,15 @@ func sit(t *testing.T, m *talker, loaded error) *sitting {
 		require.NoError(t, s.chat.Close())
 	})
 	go func() { s.ended <- s.Run(ctx, s.chat) }()
+	<-s.sim.shown
 	return s
-}
-
-// screen is what is shown.
-func (s *sitting) screen() string {
-	content, width, _ := s.sim.GetContents()
-	var b strings.Builder
-	for i, c := range content {
-		b.WriteString(string(c.Runes))
-		if (i+1)%width == 0 {
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
 }
 
 func (s *sitting) see(text string) {
 	s.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
-	for !strings.Contains(s.screen(), text) {
-		require.True(s.t, time.Now().Before(deadline), "%q was not shown:\n%s", text, s.screen())
+	for !strings.Contains(s.sim.String(), text) {
+		require.True(s.t, time.Now().Before(deadline), "%q was not shown:\n%s", text, s.sim.String())
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -231,7 +219,7 @@ func TestAPanicLeavesTheTerminalFirst(t *testing.T) {
 			dir := t.TempDir()
 			c, err := config.Load(config.Options{Dir: dir, UserConfigDir: filepath.Join(dir, "none")})
 			require.NoError(t, err)
-			finished := &finishing{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
+			finished := newMemoryScreen()
 			var clock atomic.Bool // it panics when it is read
 			u := New(Options{Screen: finished, Now: func() time.Time {
 				if clock.Load() {
@@ -249,7 +237,7 @@ func TestAPanicLeavesTheTerminalFirst(t *testing.T) {
 				defer func() { panicked <- fmt.Sprint(recover()) }()
 				_ = u.Run(ctx, chat)
 			}()
-			<-finished.started()
+			<-finished.shown
 			hurt(u, &clock)
 			require.Contains(t, <-panicked, "broken")
 			require.True(t, finished.done())
@@ -257,41 +245,54 @@ func TestAPanicLeavesTheTerminalFirst(t *testing.T) {
 	}
 }
 
-// finishing is a screen that remembers that it was given back.
-type finishing struct {
+// memoryScreen is a screen in memory. What it shows is read by its text only, which other goroutines may ask for.
+type memoryScreen struct {
 	tcell.SimulationScreen
+	shown chan struct{} // closed when it has shown something
+	once  sync.Once
+
 	mu       sync.Mutex
-	finished bool
-	shown    chan struct{}
-	once     sync.Once
+	text     string
+	finished bool // it was given back
 }
 
-func (f *finishing) started() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.shown == nil {
-		f.shown = make(chan struct{})
+func newMemoryScreen() *memoryScreen {
+	return &memoryScreen{SimulationScreen: tcell.NewSimulationScreen("UTF-8"), shown: make(chan struct{})}
+}
+
+func (m *memoryScreen) Show() {
+	m.SimulationScreen.Show()
+	content, width, _ := m.GetContents()
+	var b strings.Builder
+	for i, c := range content {
+		b.WriteString(string(c.Runes))
+		if (i+1)%width == 0 {
+			b.WriteByte('\n')
+		}
 	}
-	return f.shown
+	m.mu.Lock()
+	m.text = b.String()
+	m.mu.Unlock()
+	m.once.Do(func() { close(m.shown) })
 }
 
-func (f *finishing) Show() {
-	f.SimulationScreen.Show()
-	f.started()
-	f.once.Do(func() { close(f.shown) })
+func (m *memoryScreen) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.text
 }
 
-func (f *finishing) Fini() {
-	f.mu.Lock()
-	f.finished = true
-	f.mu.Unlock()
-	f.SimulationScreen.Fini()
+func (m *memoryScreen) Fini() {
+	m.mu.Lock()
+	m.finished = true
+	m.mu.Unlock()
+	m.SimulationScreen.Fini()
 }
 
-func (f *finishing) done() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.finished
+func (m *memoryScreen) done() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.finished
 }
 
 func TestTheContextEndsTheInterface(t *testing.T) {

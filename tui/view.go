@@ -244,12 +244,11 @@ func box(g *cells.Grid, screenWidth, screenHeight, width, lines int, title strin
 
 // keyTexts are what the keys do, for F1.
 var keyTexts = [][2]string{
-	{"Enter", "send"}, {"Alt-Enter, Ctrl-J", "new line"}, {"Up, Down", "earlier entries, at the first and last line"},
-	{"Tab", "complete a command, tool or file"}, {"@", "complete a file"}, {"Ctrl-C", "stop the turn; again: leave"}, {"Ctrl-Q", "leave"},
-	{"PgUp, PgDn, wheel", "scroll"}, {"Ctrl-Home, Ctrl-End", "beginning, end"}, {"F2", "show or hide thoughts"},
-	{"F3", "show or hide the sidebar"}, {"F4", "select an entry: Enter opens, o shows all, y copies, Esc ends"},
-	{"F5", "give the mouse to the terminal, to select text, and back"}, {"Ctrl-F", "find; n and N go on"}, {"Ctrl-L", "clear the screen"},
-	{"Ctrl-Z", "suspend"}, {"/help", "list the commands"},
+	{"Enter", "send"}, {"Alt-Enter, Ctrl-J", "new line"}, {"Up, Down", "earlier entries"}, {"Tab", "complete"},
+	{"@", "complete a file"}, {"Ctrl-C", "stop the turn; again: leave"}, {"Ctrl-Q", "leave"}, {"PgUp, PgDn, wheel", "scroll"},
+	{"Ctrl-Home, Ctrl-End", "beginning, end"}, {"F1", "these keys"}, {"F2", "thoughts"}, {"F3", "sidebar"}, {"F4", "select an entry, then:"},
+	{"  Enter, o", "open it here, open all"}, {"  y", "copy it"}, {"  /, n, N", "find, go on, go back"}, {"F5", "select text with the mouse"},
+	{"Ctrl-F", "find"}, {"Ctrl-L", "clear the screen"}, {"Ctrl-Z", "suspend"}, {"/help", "list the commands"},
 }
 
 // showKeys opens a document about the keys.
