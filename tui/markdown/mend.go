@@ -29,8 +29,9 @@ func mend(text string) string {
 func openFence(text string) string {
 	open := ""
 	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t>")
 		if open == "" {
-			open = fenceOf(line)
+			open = fenceOf(afterBullet(line))
 			continue
 		}
 		if fence := fenceOf(line); strings.HasPrefix(fence, open) && strings.TrimSpace(line) == fence {
@@ -38,6 +39,19 @@ func openFence(text string) string {
 		}
 	}
 	return open
+}
+
+// afterBullet returns what is behind the bullet or the number of an item.
+func afterBullet(line string) string {
+	mark := strings.TrimLeft(line, "0123456789")
+	marks := "-*+"
+	if len(mark) < len(line) {
+		marks = ".)"
+	}
+	if len(mark) > 1 && strings.IndexByte(marks, mark[0]) >= 0 && mark[1] == ' ' {
+		return strings.TrimLeft(mark[1:], " ")
+	}
+	return line
 }
 
 // dropMarks leaves out the last line when it is not complete and holds nothing but the given marks.
