@@ -5,8 +5,15 @@ import "strings"
 // mend returns the end of an unfinished text as what it seems to become, so that what is shown does not jump when the rest
 // arrives: marks that are not followed by anything yet are left out, and what was opened is closed.
 func mend(text string) string {
-	if fence := openFence(text); fence != "" {
+	before := text[:strings.LastIndexByte(text, '\n')+1]
+	if fence := openFence(before); fence != "" { // what may close it looks the same as without it
 		return dropMarks(text, fence[:1])
+	}
+	if openFence(text[len(before):]) != "" {
+		return text
+	}
+	if beginsWithNumber(before) && mayBeNumber(text[len(before):]) {
+		return before
 	}
 	start := strings.LastIndex(text, "\n\n") + 1
 	if table, mended := mendTable(text[start:]); mended {
@@ -23,6 +30,17 @@ func mend(text string) string {
 		}
 	}
 	return text[:start] + closeInline(paragraph)
+}
+
+// beginsWithNumber tells whether a text begins with the number of an item of a list.
+func beginsWithNumber(text string) bool {
+	rest := strings.TrimLeft(text, "0123456789")
+	return len(rest) < len(text) && len(rest) > 1 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' '
+}
+
+// mayBeNumber tells whether a text may become the number of an item.
+func mayBeNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789.) ") == ""
 }
 
 // openFence returns the opening of the code block in which the text ends, and "" when it does not end in one.
@@ -67,7 +85,7 @@ func dropMarks(text, marks string) string {
 func mendTable(paragraph string) (string, bool) {
 	last := strings.LastIndexByte(paragraph, '\n') + 1
 	rule := strings.TrimSpace(paragraph[last:])
-	if last == 0 || !strings.Contains(rule, "-") || strings.Trim(rule, "|-: ") != "" {
+	if last == 0 || !strings.ContainsAny(rule, "-:") || strings.Trim(rule, "|-: ") != "" {
 		return paragraph, false
 	}
 	above := paragraph[:last-1]

@@ -147,6 +147,26 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestWritingDoesNotJump: while a text is written, all lines but the last are those of the finished text. (The columns of
+// a table are the exception; they grow with their cells.)
+func TestWritingDoesNotJump(t *testing.T) {
+	t.Parallel()
+	const text = "# Title *one*\n\nSome **bold** and *it* `code x` ~~gone~~ see [the docs](http://x.org/a_b) or https://go.dev.\n" +
+		"next line &amp; \\*star\\* <b>html</b> snake_case 2 * 3\n\n- one\n- two\n  more of two\n  - nested **a**\n  - nested b\n\n    para in b\n" +
+		"- [x] done\n- [ ] open\n\n3. three\n4. four\n   ```sh\n   ls -l **x\n   ```\n5. **five:** x\n10. ten\n\n> quote **b**\n> second\n>> deep\n\n" +
+		"```go\nfunc main() {\n\tfmt.Println(\"hello **x\")\n}\n```\nText:\n* x\n* y\n![alt](img.png)\n\n---\n\n汉字，**粗体**。\n\n~~~\nplain\n~~~\n\nEnd 42.\n"
+	whole := marked(Render(text, 70))
+	for i := range text {
+		var s Stream
+		s.Append(text[:i])
+		got := marked(s.Lines(70))
+		if n := len(got) - 1; n > 0 {
+			require.LessOrEqual(t, n, len(whole), "%q", text[:i])
+			require.Equal(t, whole[:n], got[:n], "%q", text[:i])
+		}
+	}
+}
+
 func TestStreamParts(t *testing.T) {
 	t.Parallel()
 	var s Stream
