@@ -29,28 +29,32 @@ func (w Wrapping) Lines(l Line) []Line {
 	if w.Width <= 0 {
 		return nil
 	}
-	l = cleaned(l, lines)
 	var out []Line
-	for first := w.First; ; first = w.Rest {
-		row, rest, more := cutAtNewline(l)
+	first := w.First
+	for _, row := range splitRows(cleaned(l, lines)) {
 		out = w.paragraph(out, row, first)
-		if !more {
-			return out
-		}
-		l = rest
+		first = w.Rest
 	}
+	return out
 }
 
-// cutAtNewline returns what stands before the first line end and behind it.
-func cutAtNewline(l Line) (row, rest Line, more bool) {
-	for i, s := range l {
-		if at := strings.IndexByte(s.Text, '\n'); at >= 0 {
-			row = append(l[:i:i], Span{s.Text[:at], s.Style})
-			rest = append(Line{{s.Text[at+1:], s.Style}}, l[i+1:]...)
-			return row, rest, true
+// splitRows cuts a line at its line ends, which are left out.
+func splitRows(l Line) []Line {
+	var out []Line
+	var row Line
+	for _, s := range l {
+		for {
+			head, rest, more := strings.Cut(s.Text, "\n")
+			if head != "" {
+				row = append(row, Span{head, s.Style})
+			}
+			if !more {
+				break
+			}
+			out, row, s.Text = append(out, row), nil, rest
 		}
 	}
-	return l, nil, false
+	return append(out, row)
 }
 
 // paragraph appends the lines of text that has no line ends.

@@ -251,6 +251,16 @@ func BenchmarkPaste(b *testing.B) {
 	}
 }
 
+func BenchmarkKeyInLongLine(b *testing.B) {
+	var e Editor
+	e.Paste(strings.Repeat("a line of text that was copied, 汉字 too ", 25_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Insert("x")
+		e.View(80, 10)
+	}
+}
+
 func BenchmarkKeyAfterPaste(b *testing.B) {
 	var e Editor
 	e.Paste(strings.Repeat("a line of text that was copied, 汉字 too\n", 10_000))

@@ -56,18 +56,29 @@ func (l *lines) between(from, to place) string {
 // replace puts text in place of what is between two places, and returns the place behind it. The time is that of
 // the text, of the first and the last line, and of moving the lines behind them.
 func (l *lines) replace(from, to place, text string) place {
+	if from.line == to.line && strings.IndexByte(text, '\n') < 0 {
+		return l.replaceInLine(from, to.at-from.at, text)
+	}
 	head, tail := l.text[from.line][:from.at], l.text[to.line][to.at:]
 	fresh := strings.Split(text, "\n")
 	last := len(fresh) - 1
-	end := place{from.line + last, len(fresh[last])}
-	if last == 0 {
-		end.at += from.at
-	}
+	end := from.behind(text)
 	fresh[0] = head + fresh[0]
 	fresh[last] += tail
 	l.text = slices.Replace(l.text, from.line, to.line+1, fresh...)
 	l.layout = slices.Replace(l.layout, from.line, to.line+1, make([]*layout, len(fresh))...)
 	return end
+}
+
+// replaceInLine is replace for a change of size bytes that leaves the lines as they are.
+func (l *lines) replaceInLine(from place, size int, text string) place {
+	line := l.text[from.line]
+	line = line[:from.at] + text + line[from.at+size:]
+	l.text[from.line] = line
+	if old := l.layout[from.line]; old != nil {
+		l.layout[from.line] = old.changed(line, from.at, size, len(text))
+	}
+	return place{from.line, from.at + len(text)}
 }
 
 // behind returns the end of the text when it is put at a place.

@@ -1,11 +1,6 @@
 package editor
 
 import (
-	"fmt"
-	"sort"
-	"strings"
-	"unicode/utf8"
-
 	"github.com/llama-agent/llama-agent/tui/cells"
 )
 
@@ -23,12 +18,6 @@ type View struct {
 type view struct {
 	width int // in columns, with the one that the cursor may need at the end of a row; 0 when it never was
 	top   int // the first row that is visible
-}
-
-// layout is how one line is cut into rows.
-type layout struct {
-	width  int   // of the text, in columns
-	starts []int // the offset of each row, the first being 0
 }
 
 // View returns what is shown in a width and a height, scrolled so that the cursor is visible and no row is left empty
@@ -161,79 +150,11 @@ func (e *Editor) layoutOf(line int) *layout {
 		width = 1 << 30
 	}
 	l := e.lines.layout[line]
-	if l == nil || l.width != width {
+	if l == nil || l.width != width || l.hang != (e.view.width > 1) {
 		l = newLayout(e.lines.text[line], width, e.view.width > 1)
 		e.lines.layout[line] = l
 	}
 	return l
-}
-
-// newLayout cuts a line into rows of a width. With hang, the space behind a word that fills a row stands in the column of the
-// cursor.
-func newLayout(text string, width int, hang bool) *layout {
-	l := &layout{width: width, starts: []int{0}}
-	if len(text) <= width && isASCII(text) {
-		return l
-	}
-	x, breakAt, wide := 0, 0, false // breakAt is the last offset in the row where it may end
-	start := 0
-	for at := 0; at < len(text); {
-		c, _, n := glyph(text[at:], x, width)
-		if at > start && (wide || n == 2) {
-			breakAt = at
-		}
-		if x+n > width && at > start && !(hang && c == " " && x == width) {
-			if breakAt <= start {
-				breakAt = at
-			}
-			start = breakAt
-			l.starts = append(l.starts, start)
-			x = 0
-			at = start // what follows the break is measured in its new place
-			wide = false
-			continue
-		}
-		x, at, wide = x+n, at+len(c), n == 2
-		if c == " " || c == "\t" {
-			breakAt = at
-		}
-	}
-	return l
-}
-
-// row returns the row in which a place is shown; between two rows that is the beginning of the second.
-func (l *layout) row(at int) int {
-	return sort.Search(len(l.starts), func(i int) bool { return l.starts[i] > at }) - 1
-}
-
-// text returns the text of a row.
-func (l *layout) text(line string, row int) string {
-	if row+1 < len(l.starts) {
-		return line[l.starts[row]:l.starts[row+1]]
-	}
-	return line[l.starts[row]:]
-}
-
-// glyph returns the first cluster of a text that is not empty, what is shown for it at a column, and how many columns that takes:
-// at least one, and not more than width.
-func glyph(text string, x, width int) (cluster, shown string, columns int) {
-	cluster, _, columns = cells.Cluster(text)
-	if len(cluster) == 1 && cluster[0] >= 0x20 && cluster[0] < 0x7f {
-		return cluster, cluster, 1
-	}
-	switch shown = cells.CleanLine(cluster); {
-	case cluster == "\t":
-		columns = min(cells.TabWidth-x%cells.TabWidth, max(width-x, 1))
-		return cluster, strings.Repeat(" ", columns), columns
-	case shown == "": // what is invisible elsewhere can be deleted here
-		r, _ := utf8.DecodeRuneInString(cluster)
-		shown = fmt.Sprintf("<U+%04X>", r)
-		columns = len(shown)
-	}
-	if columns > width {
-		return cluster, "…", 1
-	}
-	return cluster, shown, columns
 }
 
 // show returns the cells of a row; what is not shown as it is, is muted.
@@ -257,13 +178,4 @@ func appendPlain(l cells.Line, text string) cells.Line {
 		return l
 	}
 	return append(l, cells.Span{Text: text})
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
 }

@@ -161,3 +161,19 @@ func TestPasteIsLaidOutOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedLayout compares the layout after a change with a new one.
+func TestChangedLayout(t *testing.T) {
+	t.Parallel()
+	parts := []string{"a", "word", " ", "  ", "汉", "字", "🙂", "e", "\u0301", "👩", "\u200d", "🇩", "🇪", "\t", "x.", "\u1000\u103c\u1031", "\xff"}
+	part := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 60), func(s []string) string { return strings.Join(s, "") })
+	rapid.Check(t, func(t *rapid.T) {
+		head, old, fresh, tail := part.Draw(t, "head"), part.Draw(t, "old"), part.Draw(t, "fresh"), part.Draw(t, "tail")
+		width, hang := rapid.IntRange(1, 12).Draw(t, "width"), rapid.Bool().Draw(t, "hang")
+		before := newLayout(head+old+tail, width, hang)
+		kept := append([]int(nil), before.starts...)
+		after := before.changed(head+fresh+tail, len(head), len(old), len(fresh))
+		require.Equal(t, newLayout(head+fresh+tail, width, hang), after)
+		require.Equal(t, kept, before.starts)
+	})
+}

@@ -5,8 +5,15 @@ import "strings"
 // mend returns the end of an unfinished text as what it seems to become, so that what is shown does not jump when the rest
 // arrives: marks that are not followed by anything yet are left out, and what was opened is closed.
 func mend(text string) string {
-	if fence := openFence(text); fence != "" {
+	before := text[:strings.LastIndexByte(text, '\n')+1]
+	if fence := openFence(before); fence != "" { // what may close it looks the same as without it
 		return dropMarks(text, fence[:1])
+	}
+	if openFence(text[len(before):]) != "" {
+		return text
+	}
+	if beginsWithNumber(before) && mayBeNumber(text[len(before):]) {
+		return before
 	}
 	start := strings.LastIndex(text, "\n\n") + 1
 	if table, mended := mendTable(text[start:]); mended {
@@ -25,12 +32,24 @@ func mend(text string) string {
 	return text[:start] + closeInline(paragraph)
 }
 
+// beginsWithNumber tells whether a text begins with the number of an item of a list.
+func beginsWithNumber(text string) bool {
+	rest := strings.TrimLeft(text, "0123456789")
+	return len(rest) < len(text) && len(rest) > 1 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' '
+}
+
+// mayBeNumber tells whether a text may become the number of an item.
+func mayBeNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789.) ") == ""
+}
+
 // openFence returns the opening of the code block in which the text ends, and "" when it does not end in one.
 func openFence(text string) string {
 	open := ""
 	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t>")
 		if open == "" {
-			open = fenceOf(line)
+			open = fenceOf(afterBullet(line))
 			continue
 		}
 		if fence := fenceOf(line); strings.HasPrefix(fence, open) && strings.TrimSpace(line) == fence {
@@ -38,6 +57,19 @@ func openFence(text string) string {
 		}
 	}
 	return open
+}
+
+// afterBullet returns what is behind the bullet or the number of an item.
+func afterBullet(line string) string {
+	mark := strings.TrimLeft(line, "0123456789")
+	marks := "-*+"
+	if len(mark) < len(line) {
+		marks = ".)"
+	}
+	if len(mark) > 1 && strings.IndexByte(marks, mark[0]) >= 0 && mark[1] == ' ' {
+		return strings.TrimLeft(mark[1:], " ")
+	}
+	return line
 }
 
 // dropMarks leaves out the last line when it is not complete and holds nothing but the given marks.
@@ -53,7 +85,7 @@ func dropMarks(text, marks string) string {
 func mendTable(paragraph string) (string, bool) {
 	last := strings.LastIndexByte(paragraph, '\n') + 1
 	rule := strings.TrimSpace(paragraph[last:])
-	if last == 0 || !strings.Contains(rule, "-") || strings.Trim(rule, "|-: ") != "" {
+	if last == 0 || !strings.ContainsAny(rule, "-:") || strings.Trim(rule, "|-: ") != "" {
 		return paragraph, false
 	}
 	above := paragraph[:last-1]

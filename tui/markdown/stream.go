@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
@@ -170,10 +171,40 @@ func (s *Stream) move(n int, lines []cells.Line, joint joint) {
 // parse returns the blocks of a part of the text.
 func (s *Stream) parse(source []byte) *document {
 	s.parsed += len(source)
-	root := s.parser.Parse(text.NewReader(source))
 	d := &document{source: source, width: s.width}
-	d.units = d.split(root)
+	d.units = d.split(s.tree(source))
 	return d
+}
+
+// tree parses a part of the text. Where the parser fails, which would be a bug of it, the part is a paragraph of plain text: an answer
+// must not end the program that shows it.
+func (s *Stream) tree(source []byte) (root ast.Node) {
+	defer func() {
+		if recover() != nil {
+			root = plainTree(source)
+			s.parser = newParser() // what it held is of no use any more
+		}
+	}()
+	return s.parser.Parse(text.NewReader(source))
+}
+
+// plainTree returns a document of one paragraph that holds the source as it is.
+func plainTree(source []byte) ast.Node {
+	root, paragraph := ast.NewDocument(), ast.NewParagraph()
+	paragraph.SetPos(0)
+	root.AppendChild(root, paragraph)
+	for start := 0; start < len(source); {
+		end := len(source)
+		if n := bytes.IndexByte(source[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		line := ast.NewTextSegment(text.NewSegment(start, end))
+		line.SetSoftLineBreak(end+1 < len(source))
+		line.SetRaw(true)
+		paragraph.AppendChild(paragraph, line)
+		start = end + 1
+	}
+	return root
 }
 
 // wholeRunes returns how many bytes of b are left without a character at the end of which only a part is there.

@@ -6,6 +6,9 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 
 	"github.com/llama-agent/llama-agent/tui/cells"
@@ -88,6 +91,8 @@ func TestLongBlocksStayWhatTheyAre(t *testing.T) {
 	for _, l := range lines[1:5001] {
 		require.Equal(t, "  {code}x **y**{}", l.Marked())
 	}
+	lines = Render("```\n"+strings.Repeat("x\n", maxBlock/2-100)+"```\n"+strings.Repeat("\n", 500)+"end **b**", 40)
+	require.Equal(t, "end {text+bold}b{}", lines[len(lines)-1].Marked(), "a part that ends with the code block ends it")
 	lines = Render(strings.Repeat("1. x\n", 9999), 40)
 	require.Equal(t, "{accent}9999. {}x", lines[9998].Marked(), "the count goes on")
 	require.Len(t, lines, 9999)
@@ -120,6 +125,9 @@ func TestUnfinished(t *testing.T) {
 		"|a|b|\n|--|--|\n|1|**x": "{heading+bold}a{}{muted} │ {}{heading+bold}b{}\n{muted}──┼──{}\n1{muted} │ {}{text+bold}x{}",
 		"```go\nfunc":            "  {muted+italic}go{}\n  {code}func{}",
 		"```\nfunc **x\n``":      "  {code}func **x{}",
+		"- a\n  ```\n  b **c":    "{accent}• {}a\n    {code}b **c{}",
+		"> ```\n> b **c":         "{quote}│   {}{code}b **c{}",
+		"1. ~~~\n   a *b":        "{accent}1. {}  {code}a *b{}",
 		"- a\n-":                 "{accent}• {}a",
 		"text\n-":                "text",
 		"text\n==":               "text",
@@ -136,6 +144,26 @@ func TestUnfinished(t *testing.T) {
 		require.Equal(t, want, strings.TrimRight(strings.Join(marked(s.Lines(30)), "\n"), " \n"), "%q", in)
 		s.Finish()
 		require.Equal(t, marked(Render(in, 30)), marked(s.Lines(30)), "%q", in)
+	}
+}
+
+// TestWritingDoesNotJump: while a text is written, all lines but the last are those of the finished text. (The columns of
+// a table are the exception; they grow with their cells.)
+func TestWritingDoesNotJump(t *testing.T) {
+	t.Parallel()
+	const text = "# Title *one*\n\nSome **bold** and *it* `code x` ~~gone~~ see [the docs](http://x.org/a_b) or https://go.dev.\n" +
+		"next line &amp; \\*star\\* <b>html</b> snake_case 2 * 3\n\n- one\n- two\n  more of two\n  - nested **a**\n  - nested b\n\n    para in b\n" +
+		"- [x] done\n- [ ] open\n\n3. three\n4. four\n   ```sh\n   ls -l **x\n   ```\n5. **five:** x\n10. ten\n\n> quote **b**\n> second\n>> deep\n\n" +
+		"```go\nfunc main() {\n\tfmt.Println(\"hello **x\")\n}\n```\nText:\n* x\n* y\n![alt](img.png)\n\n---\n\n汉字，**粗体**。\n\n~~~\nplain\n~~~\n\nEnd 42.\n"
+	whole := marked(Render(text, 70))
+	for i := range text {
+		var s Stream
+		s.Append(text[:i])
+		got := marked(s.Lines(70))
+		if n := len(got) - 1; n > 0 {
+			require.LessOrEqual(t, n, len(whole), "%q", text[:i])
+			require.Equal(t, whole[:n], got[:n], "%q", text[:i])
+		}
 	}
 }
 
@@ -198,7 +226,7 @@ func TestLinesOfAnUnchangedTextCostNothing(t *testing.T) {
 
 // TestHostile lays out a megabyte of what is expensive for careless parsers.
 func TestHostile(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	for name, part := range map[string]string{
 		"words": "word ", "letters": "x", "brackets": "[", "links": "[a](", "pairs": "[]", "images": "![a](<", "stars": "*a ", "star runs": "**a*", "underscores": "_a ", "ticks": "`a``b```",
 		"quotes": ">", "nested lists": "+ ", "rules": "- ", "tables": "|a", "rows": "|\n", "deep": " -\n  ", "fences": "```\n~~~\n", "html": "<a href=", "entities": "&a", "numeric": "&#27;", "escapes": "\x1b]0;x\x07\r",
@@ -214,6 +242,25 @@ func TestHostile(t *testing.T) {
 			require.Less(t, s.parsed, 5*size)
 		})
 	}
+}
+
+// failing is a parser with a bug.
+type failing struct{ parser.Parser }
+
+func (failing) Parse(text.Reader, ...parser.ParseOption) ast.Node { panic("a bug") }
+
+func TestParserThatFails(t *testing.T) {
+	t.Parallel()
+	s := Stream{parser: failing{}, width: 40}
+	d := s.parse([]byte("# a **b**\n\n&amp; \x1b[2J\n"))
+	lines, _ := d.render(d.units, joint{})
+	require.Equal(t, []string{"# a **b**", "", "&amp; ␛[2J"}, marked(lines))
+
+	s = Stream{parser: failing{}}
+	s.Append("# a")
+	require.Equal(t, []string{"# a"}, marked(s.Lines(40)))
+	s.Append("b")
+	require.Equal(t, []string{"{heading+bold+underline}ab{}"}, marked(s.Lines(40)), "the next time it is Markdown again")
 }
 
 func FuzzRender(f *testing.F) {
