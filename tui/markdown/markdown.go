@@ -37,9 +37,12 @@ const maxLinks = 300
 // maxTableCells bounds the cells of a table: every row of a table has all columns, so that few bytes could make many.
 const maxTableCells = 10_000
 
+// countedLinks is the key of a *linkCount. Goldmark numbers its keys without a lock, so that one is made before anything runs, not one a
+// parser.
+var countedLinks = parser.NewContextKey()
+
 // newParser returns a parser of the Markdown of this package. A parser is not safe for concurrent use.
 func newParser() parser.Parser {
-	counted := parser.NewContextKey()
 	return parser.NewParser(
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -55,7 +58,7 @@ func newParser() parser.Parser {
 		parser.WithInlineParsers(
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(boundedLinks{parser.NewLinkParser(), counted}, 200),
+			util.Prioritized(boundedLinks{parser.NewLinkParser(), countedLinks}, 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewEmphasisParser(), 500),
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
