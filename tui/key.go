@@ -106,6 +106,7 @@ func (s *State) interrupt() []effect {
 		s.question = nil
 		return nil
 	case s.busy():
+		s.armed = true // also when the turn has ended by then, so that two are always enough
 		return s.cancel()
 	case s.picker != nil:
 		s.picker = nil
@@ -115,7 +116,6 @@ func (s *State) interrupt() []effect {
 		return nil
 	}
 	s.armed = true
-	s.notice = "Ctrl-C again leaves"
 	return nil
 }
 

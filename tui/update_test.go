@@ -258,6 +258,13 @@ func TestCtrlC(t *testing.T) {
 	require.Empty(t, r.typed("/cancel<enter>"), "it stops already")
 	require.Equal(t, []effect{quitEffect{}}, r.typed("<ctrl+c>"))
 	require.Equal(t, []effect{quitEffect{}}, r.typed("<ctrl+q>"))
+
+	r = ready(t, 80, 24)
+	r.asks("one")
+	r.typed("<ctrl+c>")
+	r.is(finishedMsg{report: &app.Report{Status: app.StatusInterrupted}})
+	r.sees("Ctrl-C again leaves")
+	require.Equal(t, []effect{quitEffect{}}, r.typed("<ctrl+c>"), "two are enough, also when the turn ends between them")
 }
 
 func TestCancelCommand(t *testing.T) {

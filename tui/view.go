@@ -115,6 +115,8 @@ func (s *State) activityLine(width int) cells.Line {
 		left = muted("  " + s.notice)
 	case a.work != workNone:
 		left = cells.Concat(accent(spinner(s.now)+" "), cells.Plain(s.activityText()))
+	case s.armed:
+		left = cells.Styled("  Ctrl-C again leaves", cells.Style{Role: cells.Warn})
 	case s.document != nil:
 		left = muted("  Esc closes · / finds · y copies")
 	case s.mode == modeBrowse:

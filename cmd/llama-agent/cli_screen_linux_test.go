@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/stretchr/testify/require"
@@ -121,7 +122,14 @@ func (w *watched) resize(t *testing.T, columns, rows int) {
 // end waits for the program, and checks that it leaves the terminal as it was.
 func (w *watched) end(t *testing.T) int {
 	t.Helper()
-	err := w.Wait()
+	ended := make(chan error, 1)
+	go func() { ended <- w.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute):
+		t.Fatalf("the program does not end; the screen:\n%s", w.screen())
+	}
 	require.Equal(t, w.before, modes(t, w.pty), "the terminal's modes are those before")
 	<-w.closed
 	raw := w.written()
