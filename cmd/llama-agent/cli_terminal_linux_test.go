@@ -173,6 +173,20 @@ func TestCLIWithoutAModel(t *testing.T) {
 	require.Zero(t, w.end(t))
 }
 
+// Nobody can stop a job here, so that it goes on, on a terminal that is taken again.
+func TestCtrlZWithoutJobControl(t *testing.T) {
+	t.Parallel()
+	w := watch(t, command(t, helloScript, "cli", "--new"), 80, 24)
+	w.see(t, "the model is ready")
+	w.press(t, "\x1a")
+	w.until(t, "the terminal is given back for a moment", func(string) bool { return strings.Contains(w.written(), "\x1b[?1049l") })
+	w.until(t, "it is taken again", func(string) bool { return strings.Count(w.written(), "\x1b[?1049h") == 2 })
+	w.press(t, "typed")
+	w.see(t, "› typed")
+	w.press(t, ctrlQ)
+	require.Zero(t, w.end(t))
+}
+
 func TestCLINeedsATerminal(t *testing.T) {
 	t.Parallel()
 	out, err := command(t, "", "cli").CombinedOutput()
