@@ -320,3 +320,29 @@ func TestATerminalThatCannotBeTaken(t *testing.T) {
 type brokenScreen struct{ tcell.SimulationScreen }
 
 func (brokenScreen) Init() error { return errors.New("no tty") }
+
+func TestTheStatusIsAskedForNowAndThen(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	u := New(Options{Now: func() time.Time { return now }, Refresh: time.Second})
+	var asked int
+	u.perform = func(effects []effect) {
+		for _, e := range effects {
+			if _, is := e.(statusEffect); is {
+				asked++
+				u.asked, u.askedAt = true, now
+			}
+		}
+	}
+	u.receive(tickMsg{})
+	now = now.Add(time.Minute)
+	u.receive(tickMsg{})
+	require.Equal(t, 1, asked, "the answer has not come")
+	u.receive(statusMsg{})
+	u.receive(tickMsg{})
+	require.Equal(t, 2, asked)
+	u.receive(statusMsg{})
+	now = now.Add(time.Second / 2)
+	u.receive(tickMsg{})
+	require.Equal(t, 2, asked, "it is too early")
+}
