@@ -201,3 +201,14 @@ func TestWhatCannotBeFoundLeavesThePlace(t *testing.T) {
 	r.typed("<esc><f4>")
 	require.Equal(t, modeInput, r.mode, "there is nothing to select")
 }
+
+func TestALongQuestionIsShownInPart(t *testing.T) {
+	t.Parallel()
+	r := ready(t, 80, 40)
+	r.is(turnsMsg{turns: []app.Turn{{Goal: strings.Repeat("line\n", 10_000) + "the end", Answer: "Yes.", Status: "done"}, {Goal: "one\ntwo\nthree"}}})
+	r.sees("› line", "… 9,991 more lines", "Yes.", "  three")
+	r.typed("<f4>gg<enter>")
+	r.misses("more lines")
+	r.typed("<ctrl+f>THE END")
+	r.sees("the end")
+}

@@ -55,9 +55,21 @@ func (e *entry) grow(text string) {
 	e.touch()
 }
 
+// A question that was pasted is shown in part: of more lines than longQuestion the first shownQuestion.
+const longQuestion, shownQuestion = 14, 10
+
 // expandable reports whether the entry can be shown shorter or longer.
 func (e *entry) expandable() bool {
-	return e.kind == kindCall && !e.running || e.kind == kindThought
+	switch e.kind {
+	case kindCall:
+		return !e.running
+	case kindUser:
+		return strings.Count(e.text, "\n") >= longQuestion
+	case kindThought:
+		return true
+	case kindPlan, kindAnswer, kindNote, kindError, kindOutput, kindSummary:
+	}
+	return false
 }
 
 // plain is the text of the entry for searching and copying.

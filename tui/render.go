@@ -70,7 +70,7 @@ func (r *renderer) lines(e *entry, now time.Time) []cells.Line {
 func (r *renderer) render(e *entry, k *rendered, now time.Time) []cells.Line {
 	switch e.kind {
 	case kindUser:
-		return append([]cells.Line{nil}, r.wrap("› ", cells.User, cells.Styled(e.text, cells.Style{Role: cells.User}))...)
+		return r.question(e)
 	case kindThought:
 		return r.thought(e)
 	case kindPlan:
@@ -96,6 +96,21 @@ func (r *renderer) wrap(sign string, role cells.Role, text cells.Line) []cells.L
 	return cells.Wrapping{
 		Width: r.width, First: cells.Styled(sign, cells.Style{Role: role}), Rest: cells.Plain(strings.Repeat(" ", cells.Width(sign))),
 	}.Lines(text)
+}
+
+// question is what the user entered. A long one is shown in part until it is opened.
+func (r *renderer) question(e *entry) []cells.Line {
+	text, more := e.text, 0
+	if e.expandable() && !e.open {
+		lines := strings.SplitN(text, "\n", shownQuestion+1)
+		more = 1 + strings.Count(lines[shownQuestion], "\n")
+		text = strings.Join(lines[:shownQuestion], "\n")
+	}
+	out := append([]cells.Line{nil}, r.wrap("› ", cells.User, cells.Styled(text, cells.Style{Role: cells.User}))...)
+	if more > 0 {
+		out = append(out, cells.Styled("  … "+human.Plural(more, "more line"), cells.Style{Role: cells.Muted, Attr: cells.Italic}).Clip(r.width))
+	}
+	return out
 }
 
 // thought is a line that says that there is one, or all of it.

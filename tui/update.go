@@ -304,10 +304,15 @@ func (s *State) cancel() []effect {
 	return []effect{stopEffect{}}
 }
 
-// restore shows the turns of a conversation.
+// restore shows the turns of a conversation. What was asked in it is what Up brings back.
 func (s *State) restore(turns []app.Turn) {
+	asked := make([]string, 0, len(turns))
 	for _, t := range turns {
 		s.addTurn(t)
+		asked = append(asked, t.Goal)
+	}
+	if len(asked) > 0 { // a new conversation keeps the history of the one before
+		s.input.editor.SetHistory(asked)
 	}
 	s.scroll.bottom()
 }

@@ -341,6 +341,8 @@ func TestAConversationIsRestored(t *testing.T) {
 		{Goal: "third", Status: "interrupted", Thread: "t-3"},
 	}})
 	r.sees("› first", "One.", "! no luck", "/resume t-3")
+	r.typed("<up><up>")
+	require.Equal(t, "second", r.input.text())
 }
 
 func TestThoughts(t *testing.T) {
