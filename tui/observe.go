@@ -168,15 +168,8 @@ func (a activity) reading(now time.Time) string {
 		return ""
 	}
 	text := fmt.Sprintf("reading %s of %s tokens", human.Count(a.readDone), human.Count(a.readTotal))
-	done, passed := a.readDone-a.readFrom, now.Sub(a.readBegan)
-	if done > 0 && passed > 0 {
-		left := time.Duration(float64(passed) / float64(done) * float64(a.readTotal-a.readDone))
-		switch seconds := int(left.Round(time.Second) / time.Second); {
-		case seconds >= 60:
-			text += ", about " + human.Duration(left) + " left"
-		case seconds > 0:
-			text += fmt.Sprintf(", about %d s left", seconds)
-		}
+	if left := human.Left(a.readFrom, a.readDone, a.readTotal, now.Sub(a.readBegan)); left != "" {
+		text += ", " + left
 	}
 	return text
 }

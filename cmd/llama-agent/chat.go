@@ -64,7 +64,7 @@ func (s *session) chat(cmd *cobra.Command, o chatOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &progress{console: s.console} // its loading and prefill touch the console only
+	p := &progress{console: s.console} // its loading and prefill know nothing of turns
 	chat, err := app.OpenChat(cmd.Context(), app.ChatOptions{
 		Options:      app.Options{Config: c, OpenModel: s.openModel, Logger: s.logger(c), Loading: p.loading, Prefill: p.prefill},
 		Conversation: o.conversation, New: o.fresh, WithModel: s.withModel,

@@ -69,3 +69,19 @@ func Count(n int) string {
 	}
 	return sign + digits + out
 }
+
+// Left estimates how long the rest of some work takes, of which done of total parts are done, the last done-from of them in a time:
+// "about 12 s left". It is empty when that can't be told or is less than a second.
+func Left(from, done, total int, passed time.Duration) string {
+	if done <= from || done >= total || passed <= 0 {
+		return ""
+	}
+	left := time.Duration(float64(passed) / float64(done-from) * float64(total-done))
+	switch seconds := int(left.Round(time.Second) / time.Second); {
+	case seconds >= 60:
+		return "about " + Duration(left) + " left"
+	case seconds > 0:
+		return fmt.Sprintf("about %d s left", seconds)
+	}
+	return ""
+}

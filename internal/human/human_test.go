@@ -32,3 +32,14 @@ func TestNumbersForPeople(t *testing.T) {
 		require.Equal(t, want, Age(now.Add(-d), now))
 	}
 }
+
+func TestTimeLeft(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "about 6 s left", Left(1000, 2000, 5000, 2*time.Second))
+	require.Equal(t, "about 1m30s left", Left(0, 1, 10, 10*time.Second))
+	for _, none := range []string{
+		Left(0, 0, 10, time.Second), Left(5, 5, 10, time.Second), Left(0, 10, 10, time.Second), Left(0, 1, 10, 0), Left(0, 99, 100, time.Second),
+	} {
+		require.Empty(t, none)
+	}
+}
