@@ -38,6 +38,7 @@ func TestCLI(t *testing.T) {
 	w.see(t, "turn 2 · c-1")
 	w.press(t, "again\r")
 	w.see(t, "Second.")
+	w.see(t, "turn 3 · c-1")
 	w.press(t, ctrlQ)
 	require.Zero(t, w.end(t))
 	require.True(t, strings.HasSuffix(w.written(), "conversation c-1\x1b[0m\r\n"), "%q", last(w.written(), 200))
