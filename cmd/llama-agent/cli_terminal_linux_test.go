@@ -160,7 +160,7 @@ func TestCLIWithoutAModel(t *testing.T) {
 	w.see(t, "no model is configured")
 	w.see(t, "/model lists the models here")
 	w.press(t, "hello\r")
-	w.see(t, "› hello")
+	w.until(t, "the second refusal", func(screen string) bool { return strings.Count(screen, "no model is configured") == 2 })
 	w.until(t, "the question is given back", func(screen string) bool { return strings.Count(screen, "› hello") == 2 })
 	w.press(t, ctrlC+"/model\r")
 	w.see(t, "models/notes.gguf")
