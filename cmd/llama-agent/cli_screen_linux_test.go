@@ -40,7 +40,9 @@ func watch(t *testing.T, cmd *exec.Cmd, columns, rows int, environ ...string) *w
 	terminal.Close()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		w.vt.Close()
+		if replies, ok := w.vt.InputPipe().(io.Closer); ok { // its Close is not safe beside who reads the replies
+			replies.Close()
+		}
 	})
 	go func() { _, _ = io.Copy(pty, w.vt) }() // what the terminal replies to questions
 	go func() {
