@@ -37,6 +37,18 @@ type Step = agent.Step
 // NoTool is the tool of a step that takes none.
 const NoTool = agent.NoTool
 
+// The states of a step.
+const (
+	StepPending = agent.StepPending
+	StepDone    = agent.StepDone
+	StepFailed  = agent.StepFailed
+	StepRefused = agent.StepRefused
+	StepDropped = agent.StepDropped
+)
+
+// Call is one tool call with its outcome.
+type Call = agent.Call
+
 // CallError says why a tool call did not work.
 type CallError = agent.CallError
 
@@ -55,6 +67,9 @@ type PlanMade = agent.PlanMade
 // StepStarted tells that a step begins.
 type StepStarted = agent.StepStarted
 
+// StepFinished tells how a step ended.
+type StepFinished = agent.StepFinished
+
 // CallStarted tells that a tool is about to run.
 type CallStarted = agent.CallStarted
 
@@ -70,5 +85,14 @@ type AnswerStarted = agent.AnswerStarted
 // AnswerDelta is the next part of the answer.
 type AnswerDelta = agent.AnswerDelta
 
+// ContextEvent tells what was done to keep prompts small.
+type ContextEvent = agent.ContextEvent
+
+// TaskFinished comes last.
+type TaskFinished = agent.TaskFinished
+
 // Noted tells something worth knowing that is not a failure.
 type Noted = agent.Noted
+
+// Outcome is what came of a call.
+type Outcome = agent.Outcome

@@ -42,6 +42,8 @@ type Options struct {
 	// Both are called from any goroutine and may be nil.
 	Loading func(share float32)
 	Prefill func(done, total int)
+	// Thinking is told what the model thinks before it replies, piece by piece, when engine.disable_thinking is off. The same rules hold.
+	Thinking func(text string)
 }
 
 // App is an agent with its stores and tools, and its model once [App.LoadModel] has been called. It is safe for concurrent
@@ -155,7 +157,11 @@ func (a *App) LoadModel(ctx context.Context) error {
 	if counter, ok := model.(tokenCounter); ok {
 		a.contextSize = counter.ContextSize()
 	}
-	return a.newRunner(withPromptLog(withPrefill(model, a.options.Prefill), a.options.Logger))
+	asked := withPrefill(model, a.options.Prefill)
+	if !a.options.Config.Engine.DisableThinking { // replies are read for thoughts as they come, which costs time
+		asked = withThinking(asked, a.options.Thinking)
+	}
+	return a.newRunner(withPromptLog(asked, a.options.Logger))
 }
 
 func (a *App) newRunner(model llms.Model) error {

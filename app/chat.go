@@ -10,6 +10,7 @@ import (
 	"github.com/llama-agent/llama-agent/config"
 	"github.com/llama-agent/llama-agent/conversation"
 	"github.com/llama-agent/llama-agent/engine/gguf"
+	"github.com/llama-agent/llama-agent/telemetry"
 )
 
 // ChatOptions say what a [Chat] stands on.
@@ -28,17 +29,19 @@ type ChatOptions struct {
 // not run beside either.
 type Chat struct {
 	options ChatOptions
-	app     *App // changed by Do alone, and not while Run is under way
+	app     *App             // changed by Do alone, and not while Run is under way
+	meter   *telemetry.Meter // made by Status; nil until then
 
-	mu       sync.Mutex // of all below
-	current  string     // ID of the conversation; empty: the next turn begins one
-	fresh    string     // ID for the conversation that the next turn begins; empty: made from the time
-	running  bool       // a task is under way, or the agent is exchanged
-	loaded   bool       // the model is, as far as is known between tasks
-	thinking bool
-	turns    int // tasks that were run
-	session  Usage
-	last     Usage // of the last task
+	mu          sync.Mutex // of all below
+	current     string     // ID of the conversation; empty: the next turn begins one
+	fresh       string     // ID for the conversation that the next turn begins; empty: made from the time
+	running     bool       // a task is under way, or the agent is exchanged
+	loaded      bool       // the model is, as far as is known between tasks
+	contextSize int        // of the loaded model in tokens
+	thinking    bool
+	turns       int // tasks that were run
+	session     Usage
+	last        Usage // of the last task
 }
 
 // ErrBusy says that a task is under way.
@@ -93,7 +96,12 @@ func (a *App) freeID(ctx context.Context, id string) error {
 }
 
 // Close closes the agent with its model and stores.
-func (c *Chat) Close() error { return c.app.Close() }
+func (c *Chat) Close() error {
+	if c.meter != nil {
+		c.meter.Close()
+	}
+	return c.app.Close()
+}
 
 // Config returns the configuration in use.
 func (c *Chat) Config() *config.Config { return c.app.Config() }
@@ -129,6 +137,13 @@ func (c *Chat) ShowThinking() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.thinking
+}
+
+// SetShowThinking says whether the user wants to see what the model thinks.
+func (c *Chat) SetShowThinking(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.thinking = on
 }
 
 // Running reports whether a task is under way.
@@ -219,7 +234,7 @@ func (c *Chat) start() error {
 func (c *Chat) stop(spent Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running, c.loaded = false, c.app.loaded
+	c.running, c.loaded, c.contextSize = false, c.app.loaded, c.app.contextSize
 	if spent.ModelCalls > 0 {
 		c.turns++
 		c.last = spent

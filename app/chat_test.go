@@ -499,8 +499,10 @@ func (m counting) GenerateContent(ctx context.Context, messages []llms.MessageCo
 func TestSwitchesAndSettings(t *testing.T) {
 	t.Parallel()
 	chat := openChat(t, configure(t), &answers{})
-	require.Equal(t, []string{"showing what the model thinks: off"}, enter(t, chat, "/thinking").Lines)
-	require.Contains(t, enter(t, chat, "/thinking on").Lines[0], "on; but answers of this version come without it, and models are told not to think (engine.disable_thinking)")
+	require.Equal(t, []string{"showing the thoughts of the model: off"}, enter(t, chat, "/thinking").Lines)
+	require.Contains(t, enter(t, chat, "/thinking on").Lines[0], "on; but they are shown by the full-screen interface only")
+	shown := openChatWith(t, ChatOptions{Options: Options{Config: configure(t), OpenModel: always(&answers{}), Thinking: func(string) {}}})
+	require.Contains(t, enter(t, shown, "/thinking on").Lines[0], "on; but models are told not to think")
 	require.True(t, chat.ShowThinking())
 	enter(t, chat, "/thinking off")
 	require.False(t, chat.ShowThinking())

@@ -241,19 +241,19 @@ func unknownName(kind, name string, known []string) error {
 func (c *Chat) switchThinking(to string) (Output, error) {
 	switch to {
 	case "on", "off":
-		c.mu.Lock()
-		c.thinking = to == "on"
-		c.mu.Unlock()
+		c.SetShowThinking(to == "on")
 	case "":
 		to = onOff(c.ShowThinking())
 	default:
 		return Output{}, entryErrorf("/thinking %s: say on or off", clipWord(to))
 	}
-	text := "showing what the model thinks: " + to
+	text := "showing the thoughts of the model: " + to
 	if to == "on" {
-		text += "; but answers of this version come without it"
-		if c.Config().Engine.DisableThinking {
-			text += ", and models are told not to think (engine.disable_thinking)"
+		switch {
+		case c.options.Thinking == nil:
+			text += "; but they are shown by the full-screen interface only: llama-agent cli"
+		case c.Config().Engine.DisableThinking:
+			text += "; but models are told not to think, because engine.disable_thinking is on"
 		}
 	}
 	return lines(text), nil

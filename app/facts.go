@@ -44,21 +44,14 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 	if err != nil {
 		return facts, err
 	}
-	// An error of the tool means that there is nothing to list, which is no reason to refuse a task that may need no file.
-	result, _ := registry.Call(ctx, "list_files", fmt.Appendf(nil, `{"max_results":%d}`, searchedFiles))
-	list, _ := result.Data.(tools.FileList)
+	list := workspaceFiles(ctx, c, registry)
 	if ctx.Err() != nil {
 		return facts, ctx.Err()
 	}
-	own := ownPaths(c)
-	files := slices.DeleteFunc(slices.Clone(list.Files), func(f tools.ListedFile) bool {
-		return isBelow(filepath.Join(c.Workspace, f.Path), own)
-	})
-	total := list.Total - (len(list.Files) - len(files))
-	for _, f := range mostRelevant(files, goal) {
+	for _, f := range mostRelevant(list.Files, goal) {
 		facts.Files = append(facts.Files, agent.File{Path: f.Path, Kind: f.Kind, Bytes: f.Bytes})
 	}
-	facts.FilesLeftOut = total - len(facts.Files)
+	facts.FilesLeftOut = list.Total - len(facts.Files)
 	facts.Mentioned = mentioned(goal, facts.Files)
 	facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	describeDatabases(ctx, registry, facts.Files)
@@ -70,6 +63,20 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 		facts.Attached = append(facts.Attached, shown)
 	}
 	return facts, ctx.Err()
+}
+
+// workspaceFiles lists the files of the workspace without the agent's own. An error of the tool means that there is nothing to list, which
+// is no reason to refuse a task that may need no file.
+func workspaceFiles(ctx context.Context, c *config.Config, registry *tools.Registry) tools.FileList {
+	result, _ := registry.Call(ctx, "list_files", fmt.Appendf(nil, `{"max_results":%d}`, searchedFiles))
+	list, _ := result.Data.(tools.FileList)
+	own := ownPaths(c)
+	files := slices.DeleteFunc(slices.Clone(list.Files), func(f tools.ListedFile) bool {
+		return isBelow(filepath.Join(c.Workspace, f.Path), own)
+	})
+	list.Total -= len(list.Files) - len(files)
+	list.Files = files
+	return list
 }
 
 // mostRelevant picks the files to show, in the order of their paths: those that the goal names, then those in folders that it

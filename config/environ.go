@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,4 +54,31 @@ func (e environ) secrets() []string {
 func Color(entries []string) bool {
 	e := environment(entries)
 	return e.get("NO_COLOR") == "" && e.get("TERM") != "dumb"
+}
+
+// Backdrop is what is behind the text of a terminal.
+type Backdrop uint8
+
+// The backdrops.
+const (
+	BackgroundUnknown Backdrop = iota
+	BackgroundDark
+	BackgroundLight
+)
+
+// Background tells the background of the terminal from COLORFGBG, which some terminals set: "foreground;background", or with a word between
+// them, as numbers of the sixteen colours. Most terminals tell nothing.
+func Background(entries []string) Backdrop {
+	colors := strings.Split(environment(entries).get("COLORFGBG"), ";")
+	if len(colors) < 2 {
+		return BackgroundUnknown
+	}
+	n, err := strconv.Atoi(colors[len(colors)-1])
+	switch {
+	case err != nil || n < 0 || n > 15:
+		return BackgroundUnknown
+	case n == 7 || n >= 9: // white and the bright colours
+		return BackgroundLight
+	}
+	return BackgroundDark
 }

@@ -250,20 +250,20 @@ func tuiKeys() []*key {
 	limit := intKind[int]{min: 0, max: 10_000_000}
 	return []*key{
 		define(s, "show_thinking", boolKind{}, false, func(c *Config) *bool { return &c.TUI.ShowThinking },
-			"Show what the model thinks before it answers."),
+			"Show what the model thinks before it answers; engine.disable_thinking has to be off. F2 switches."),
 		define(s, "thinking_max_chars", limit, 8000, func(c *Config) *int { return &c.TUI.ThinkingMaxChars },
 			"Characters of it that are kept."),
 		define(s, "show_sidebar", boolKind{}, true, func(c *Config) *bool { return &c.TUI.ShowSidebar },
-			"Show the sidebar."),
+			"Show the sidebar where there is room for it. F3 switches."),
 		define(s, "refresh_interval_ms", durationKind{unit: time.Millisecond, min: 100, max: 60_000}, 300*time.Millisecond, func(c *Config) *time.Duration { return &c.TUI.RefreshInterval },
-			"Milliseconds between two updates of the status."),
+			"Milliseconds between two updates of the status while something is under way."),
 		define(s, "tool_result_preview_chars", limit, 500, func(c *Config) *int { return &c.TUI.ToolResultPreviewChars },
-			"Characters of a tool result that are shown."),
+			"Characters of a tool result that are shown before it is opened."),
 		define(s, "restore_last_conversation", boolKind{}, true, func(c *Config) *bool { return &c.TUI.RestoreLastConversation },
 			"Open the last conversation at the start."),
 		define(s, "theme", enumKind{words: []string{"auto", "dark", "light"}}, "auto", func(c *Config) *string { return &c.TUI.Theme },
-			"Colours."),
+			"Colours. Auto: those of the terminal, unless COLORFGBG tells the background. NO_COLOR takes precedence."),
 		define(s, "log_file", textKind{"file"}, "data/llama-agent-tui.log", func(c *Config) *string { return &c.TUI.LogFile },
-			"Log of the full-screen interface.", path),
+			"Log of the full-screen interface, and the one before it in FILE.old. Empty: none.", path),
 	}
 }

@@ -395,6 +395,16 @@ func TestColor(t *testing.T) {
 	require.False(t, Color([]string{"TERM=dumb"}))
 }
 
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]Backdrop{
+		"": BackgroundUnknown, "15;0": BackgroundDark, "0;15": BackgroundLight, "0;default;7": BackgroundLight, "15;8": BackgroundDark,
+		"0;default": BackgroundUnknown, "0;99": BackgroundUnknown, "15": BackgroundUnknown,
+	} {
+		require.Equal(t, want, Background([]string{"COLORFGBG=" + value}), value)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "resume", Nearest("resmue", []string{"run", "resume"}))

@@ -64,7 +64,7 @@ func (s *session) chat(cmd *cobra.Command, o chatOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &progress{console: s.console} // its loading and prefill touch the console only
+	p := &progress{console: s.console} // its loading and prefill know nothing of turns
 	chat, err := app.OpenChat(cmd.Context(), app.ChatOptions{
 		Options:      app.Options{Config: c, OpenModel: s.openModel, Logger: s.logger(c), Loading: p.loading, Prefill: p.prefill},
 		Conversation: o.conversation, New: o.fresh, WithModel: s.withModel,
@@ -86,12 +86,12 @@ func (s *session) chat(cmd *cobra.Command, o chatOptions) (err error) {
 	return l.run(ctx)
 }
 
-// withModel loads the configuration with another model file.
+// withModel reads the configuration with another model file. Its notices were told at the start.
 func (s *session) withModel(path string) (*config.Config, error) {
 	before := s.overrides
 	defer func() { s.overrides = before }()
 	s.overrides = append(before[:len(before):len(before)], config.Override{Section: "engine", Key: "model_path", Value: path, Flag: "/model"})
-	return s.load()
+	return s.read()
 }
 
 // interactive reports whether a person types at a terminal that can be asked.

@@ -206,3 +206,16 @@ func TestShortIDs(t *testing.T) {
 	require.Equal(t, []string{"0xxxxxxxx", "0xxxxxxxx"}, short("0xxxxxxxx", "0xxxxxxxx"), "no length tells them apart")
 	require.Empty(t, short())
 }
+
+func TestReadingIsToldWithAnEstimate(t *testing.T) {
+	t.Parallel()
+	var shown bytes.Buffer
+	at := time.Unix(1_000_000_000, 0)
+	p := &progress{console: &console{stderr: &shown, errTerminal: true, color: true, width: 80}, now: func() time.Time { return at }}
+	p.prefill(1000, 5000)
+	at = at.Add(2 * time.Second)
+	p.prefill(2000, 5000)
+	p.prefill(5000, 5000)
+	p.prefill(100, 4000) // of another prompt
+	require.Equal(t, "\r\x1b[Kreading: 1000 of 5000 tokens\r\x1b[Kreading: 2000 of 5000 tokens, about 6 s left\r\x1b[Kreading: 100 of 4000 tokens", shown.String())
+}

@@ -4,17 +4,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llama-agent/llama-agent/app"
+	"github.com/llama-agent/llama-agent/internal/human"
 )
 
 // progress tells a person what a task is doing, on stderr, and streams the answer to stdout when that is a terminal. Its
-// methods are called one at a time, except loading and prefill, which only touch the console.
+// methods are called one at a time, except loading and prefill.
 type progress struct {
 	console  *console
-	streamed strings.Builder // of the answer, as it stands on the terminal
-	told     int             // steps of the plan that have been shown
+	streamed strings.Builder  // of the answer, as it stands on the terminal
+	told     int              // steps of the plan that have been shown
+	now      func() time.Time // nil: time.Now
+
+	mu     sync.Mutex // of all below, which is about the prompt that is being read
+	before int        // tokens that were read when reading was told first
+	done   int        // tokens that were read when it was told last
+	total  int
+	since  time.Time
 }
 
 // loading shows how much of the model is loaded.
@@ -22,11 +31,26 @@ func (p *progress) loading(share float32) {
 	p.console.status("loading the model: %d %%", int(share*100))
 }
 
-// prefill shows how far the prompt is read. Short prompts are read before anybody could look.
+// prefill shows how far the prompt is read, and how long the rest may take. Short prompts are read before anybody could look.
 func (p *progress) prefill(done, total int) {
-	if total-done > 0 && total > 256 {
-		p.console.status("reading: %d of %d tokens", done, total)
+	if total-done <= 0 || total <= 256 {
+		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now
+	if p.now != nil {
+		now = p.now
+	}
+	if total != p.total || done < p.done {
+		p.before, p.total, p.since = done, total, now()
+	}
+	p.done = done
+	left := human.Left(p.before, done, total, now().Sub(p.since))
+	if left != "" {
+		left = ", " + left
+	}
+	p.console.status("reading: %d of %d tokens%s", done, total, left)
 }
 
 // observe shows one event.

@@ -90,7 +90,7 @@ func newRoot(p *program, c *console, i *interruption) *cobra.Command {
 	flags.BoolVar(&c.verbose, "verbose", false, "print more about what happens")
 
 	for _, cmd := range []*cobra.Command{
-		newRun(s), newResume(s), newContinue(s), newChat(s), newListConversations(s), newListThreads(s), newHistory(s),
+		newRun(s), newResume(s), newContinue(s), newChat(s), newCLI(s), newListConversations(s), newListThreads(s), newHistory(s),
 		newCopyThread(s), newDeleteThread(s), newDeleteConversation(s), newArtifacts(s), newMemory(s), newTools(s), newSkills(s),
 		newModels(s), newBenchmark(s), newAblation(s), newGraph(s), newShowConfig(s), newDoctor(s), newVersion(s), newCompletion(s),
 	} {
@@ -119,17 +119,7 @@ func newHelp() *cobra.Command {
 
 // load builds the configuration from all layers and tells its notices.
 func (s *session) load() (*config.Config, error) {
-	overrides := make([]config.Override, 0, len(s.set)+len(s.overrides))
-	for _, arg := range s.set {
-		o, err := config.ParseOverride(arg)
-		if err != nil {
-			return nil, &exitError{exitUsage, err}
-		}
-		overrides = append(overrides, o)
-	}
-	c, err := config.Load(config.Options{
-		Path: s.configPath, Workspace: s.workspace, Environ: s.environ, Overrides: append(overrides, s.overrides...),
-	})
+	c, err := s.read()
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +129,25 @@ func (s *session) load() (*config.Config, error) {
 	return c, nil
 }
 
+// read builds the configuration from all layers and tells nothing.
+func (s *session) read() (*config.Config, error) {
+	overrides := make([]config.Override, 0, len(s.set)+len(s.overrides))
+	for _, arg := range s.set {
+		o, err := config.ParseOverride(arg)
+		if err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+		overrides = append(overrides, o)
+	}
+	return config.Load(config.Options{
+		Path: s.configPath, Workspace: s.workspace, Environ: s.environ, Overrides: append(overrides, s.overrides...),
+	})
+}
+
 // logger returns the log of the program, as lines on stderr. Progress is told by the commands themselves, so that
 // without --verbose only warnings and errors remain.
 func (s *session) logger(c *config.Config) *slog.Logger {
-	level := map[string]slog.Level{
-		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
-	}[c.Agent.LogLevel]
+	level := logLevel(c)
 	if !s.console.verbose && !c.Engine.Verbose {
 		level = max(level, slog.LevelWarn)
 	}
@@ -160,6 +163,12 @@ func (s *session) logger(c *config.Config) *slog.Logger {
 			return a
 		},
 	}))
+}
+
+func logLevel(c *config.Config) slog.Level {
+	return map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}[c.Agent.LogLevel]
 }
 
 // logLines passes the lines of a log handler to the console, which keeps them apart from the status line.

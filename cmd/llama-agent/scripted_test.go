@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -22,7 +23,7 @@ import (
 //
 //	{"plan": [["what to do", "tool"], …]}
 //	{"args": {…}}            arguments of a tool
-//	{"answer": "text"}       free text
+//	{"answer": "text"}       free text; with "until": "file" it is said again and again until there is such a file
 //	{"fail": "text"}         an error of the model
 //	{"wait": "file"}         make the file, then wait until the call is cancelled
 //	{"stuck": "file"}        make the file, then ignore being cancelled
@@ -47,6 +48,7 @@ type scriptedReply struct {
 	Plan   [][2]string
 	Args   json.RawMessage
 	Answer string
+	Until  string
 	Fail   string
 	Wait   string
 	Stuck  string
@@ -80,6 +82,9 @@ func (m scriptedModel) GenerateContent(ctx context.Context, _ []llms.MessageCont
 		return nil, errors.New(r.Fail)
 	}
 	text := r.text()
+	if r.Until != "" {
+		return r.repeat(ctx, o)
+	}
 	if o.StreamingFunc != nil {
 		for word := range strings.SplitAfterSeq(text, " ") {
 			if err := o.StreamingFunc(ctx, []byte(word)); err != nil {
@@ -88,6 +93,27 @@ func (m scriptedModel) GenerateContent(ctx context.Context, _ []llms.MessageCont
 		}
 	}
 	return response(text), nil
+}
+
+// repeat says the answer again and again, as fast as a model would, until a file exists or the call is cancelled.
+func (r scriptedReply) repeat(ctx context.Context, o llms.CallOptions) (*llms.ContentResponse, error) {
+	pace := time.NewTicker(time.Millisecond)
+	defer pace.Stop()
+	var said strings.Builder
+	for {
+		if _, err := os.Stat(r.Until); err == nil {
+			return response(said.String()), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-pace.C:
+		}
+		said.WriteString(r.Answer)
+		if err := o.StreamingFunc(ctx, []byte(r.Answer)); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func response(text string) *llms.ContentResponse {

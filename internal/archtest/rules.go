@@ -9,6 +9,7 @@ var rules = []rule{
 	{"internal/hostile", nil, "telling odd text is a leaf that every reader of outside text can share"},
 	{"internal/excerpt", nil, "picking lines of a text is a leaf that every describer of results can share"},
 	{"internal/reference", nil, "reading references is a leaf that every store can share"},
+	{"internal/human", nil, "writing numbers for people is a leaf that every front end can share"},
 	{"internal/testmodel", nil, "tests of every package find their models through it"},
 	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
 
@@ -48,10 +49,13 @@ var rules = []rule{
 
 	{"app", []string{
 		"agent", "artifacts", "config", "conversation", "engine", "engine/gguf", "engine/kvstore", "engine/llama", "graph", "graph/checkpoint", "graph/checkpoint/sqlite",
-		"internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
+		"internal/human", "internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
 	{"benchmark", []string{"app", "config"}, "the benchmark measures what users run, so it goes through app"},
-	{"tui", []string{"app"}, "a front end shows what app offers"},
-	{"cmd/llama-agent", []string{"app", "benchmark", "config", "tui"}, "a command parses flags and prints; what it does is in app"},
+	{"tui/cells", []string{"internal/hostile"}, "cells of a terminal are values; what they show is the caller's matter"},
+	{"tui/markdown", []string{"tui/cells"}, "text becomes lines without a terminal, so that the result can be tested on values"},
+	{"tui/editor", []string{"tui/cells"}, "the input is a model without a terminal, so that it can be tested on values"},
+	{"tui", []string{"app", "internal/human", "tui/cells", "tui/editor", "tui/markdown"}, "a front end shows what app offers"},
+	{"cmd/llama-agent", []string{"app", "benchmark", "config", "internal/human", "tui"}, "a command parses flags and prints; what it does is in app"},
 }
