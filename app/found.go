@@ -73,7 +73,7 @@ func found(ctx context.Context, workspace, goal string, files []agent.File) []ag
 		}
 		text := strings.ToLower(beginning(root, f.Path, min(left, maxLookedBytes)))
 		left -= len(text)
-		together, all := placesOf(text, order)
+		together, all := placesOf(strings.ToLower(f.Path), text, order)
 		for word := range all {
 			frequency[word]++
 		}
@@ -157,9 +157,15 @@ func stem(word string) string {
 	return word
 }
 
-// placesOf returns which of the words stand most closely together in a text, and all that stand in it.
-func placesOf(text string, words []string) (together []string, all map[string]bool) {
+// placesOf returns which of the words stand most closely together in a text, with those of its path, and all that stand in it.
+func placesOf(path, text string, words []string) (together []string, all map[string]bool) {
 	all = map[string]bool{}
+	named := map[string]bool{}
+	for _, word := range words {
+		if hasWord(path, word) {
+			named[word], all[word] = true, true
+		}
+	}
 	var window [nearLines]map[string]bool
 	best := 0
 	i := 0
@@ -172,7 +178,7 @@ func placesOf(text string, words []string) (together []string, all map[string]bo
 		}
 		window[i%nearLines] = in
 		i++
-		union := map[string]bool{}
+		union := maps.Clone(named)
 		for _, w := range window {
 			maps.Copy(union, w)
 		}

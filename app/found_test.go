@@ -17,14 +17,15 @@ func TestFoundNamesTheFileThatHasTheWordsOfATask(t *testing.T) {
 	dir := t.TempDir()
 	var files []agent.File
 	for name, text := range map[string]string{
-		"a.txt":     "The kettle is in the kitchen.\n\n\n\n\nWho waters the roses?\n",
-		"b.md":      "Rules\n\n- roses: twice a week\n- the kettle belongs to Ada, who lends it\n",
-		"c.log":     "kettle kettle\n",
-		"d.txt":     "\xff\xfe roses kettle",
-		"e.txt":     "花园规则\n玫瑰每周浇水两次\n",
-		"f.db":      "roses kettle",
-		"gone.txt":  "",
-		"large.txt": strings.Repeat("x\n", maxLookedBytes/2) + "roses lends\n",
+		"a.txt":        "The kettle is in the kitchen.\n\n\n\n\nWho waters the roses?\n",
+		"b.md":         "Rules\n\n- roses: twice a week\n- the kettle belongs to Ada, who lends it\n",
+		"c.log":        "kettle kettle\n",
+		"d.txt":        "\xff\xfe roses kettle",
+		"e.txt":        "花园规则\n玫瑰每周浇水两次\n",
+		"f.db":         "roses kettle",
+		"gone.txt":     "",
+		"wish-list.md": "- lamp\n\n\n- heater: granted\n",
+		"large.txt":    strings.Repeat("x\n", maxLookedBytes/2) + "roses lends\n",
 	} {
 		kind := "text"
 		if strings.HasSuffix(name, ".db") {
@@ -37,12 +38,14 @@ func TestFoundNamesTheFileThatHasTheWordsOfATask(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(t.TempDir(), "outside"), []byte("roses kettle"), 0o600))
 	for goal, want := range map[string][]agent.Found{
-		"Who lends the kettles for the Roses?":   {{Path: "b.md", Words: []string{"lends", "kettles", "roses"}}},
-		"who waters the kettle":                  nil, // not in one place
-		"What does it say about the roses?":      nil, // one word
-		"玫瑰多久浇水？":                                {{Path: "e.txt", Words: []string{"玫瑰", "浇水"}}},
-		"which of them have this there and then": nil,
-		"":                                       nil,
+		"Who lends the kettles for the Roses?":    {{Path: "b.md", Words: []string{"lends", "kettles", "roses"}}},
+		"who waters the kettle":                   nil, // not in one place
+		"Is the heater of the wish list granted?": {{Path: "wish-list.md", Words: []string{"heater", "wish", "granted"}}},
+		"Whose wish is it?":                       nil,
+		"What does it say about the roses?":       nil, // one word
+		"玫瑰多久浇水？":                                 {{Path: "e.txt", Words: []string{"玫瑰", "浇水"}}},
+		"which of them have this there and then":  nil,
+		"":                                        nil,
 	} {
 		require.Equal(t, want, found(context.Background(), dir, goal, files), goal)
 	}

@@ -88,7 +88,7 @@ func ExampleRender() {
 func TestExamplesAreSimple(t *testing.T) {
 	t.Parallel()
 	examples := templates.Examples()
-	require.Len(t, examples, 14)
+	require.Len(t, examples, 15)
 	seen := map[string]bool{}
 	for _, e := range examples {
 		require.NotEmpty(t, e.Task)

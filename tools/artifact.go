@@ -192,9 +192,7 @@ type ArtifactMatches struct {
 	More       bool              `json:"more"`      // a long line has more places than were counted
 	OtherCase  bool              `json:"other_case,omitempty"`
 	TotalLines int               `json:"total_lines"`
-	// Nearest are the lines that share most words with a query that no line contains. They are no matches.
-	Nearest []SearchMatch `json:"nearest,omitempty"`
-	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for
+	Closest
 }
 
 func searchArtifactTool(s *artifactStore) Tool {
@@ -219,24 +217,23 @@ func searchArtifactTool(s *artifactStore) Tool {
 		if !found.Artifact.Encoding.Readable() {
 			return Result{}, unreadableArtifact(found.Artifact)
 		}
-		var nearest []SearchMatch
-		near := false
+		var near Closest
 		if found.Lines == 0 && !args.Regex {
 			if a, content, err := s.options.Store.Content(ctx, owner, found.Artifact.Ref); err == nil {
-				nearest, near = nearestLines(a.Ref, content, args.Query)
+				near = closest(a.Ref, content, args.Query)
 			}
 		}
 		return Result{
 			Data: ArtifactMatches{
 				ArtifactID: found.Artifact.Ref, Query: args.Query, Matches: found.Matches, Lines: found.Lines, NotShown: found.Left,
-				More: found.More, OtherCase: found.OtherCase, TotalLines: found.Artifact.Lines, Nearest: nearest, Near: near,
+				More: found.More, OtherCase: found.OtherCase, TotalLines: found.Artifact.Lines, Closest: near,
 			},
-			Text: artifactMatchesText(found, nearest, args),
+			Text: artifactMatchesText(found, near, args),
 		}, nil
 	})
 }
 
-func artifactMatchesText(r artifacts.SearchResult, nearest []SearchMatch, args searchArtifactArgs) string {
+func artifactMatchesText(r artifacts.SearchResult, near Closest, args searchArtifactArgs) string {
 	var b strings.Builder
 	switch {
 	case r.Lines == 0:
@@ -252,7 +249,7 @@ func artifactMatchesText(r artifacts.SearchResult, nearest []SearchMatch, args s
 		if !args.Regex && strings.ContainsAny(args.Query, `|*\[`) {
 			b.WriteString("\n[the query was taken as it is; for a regular expression set regex to true]")
 		}
-		writeNearest(&b, nearest)
+		writeNearest(&b, near)
 		return b.String()
 	case r.Left > 0 || r.More:
 		fmt.Fprintf(&b, "; the first %d:", len(r.Matches))

@@ -45,9 +45,7 @@ type LogSearchResult struct {
 	Unparsed int `json:"unparsed,omitempty"`
 	// Rotated are other parts of the log, in files beside it, which were not read.
 	Rotated []string `json:"rotated,omitempty"`
-	// Nearest are lines that share words with a query that no line contains; Near tells that one of them is likely to be meant.
-	Nearest []SearchMatch `json:"nearest,omitempty"`
-	Near    bool          `json:"near,omitempty"`
+	Closest
 	// Frequent are messages of the log, when nothing is found and nothing is near.
 	Frequent []LogPattern `json:"frequent,omitempty"`
 }
@@ -287,7 +285,7 @@ func writeLogMatches(b *strings.Builder, r LogSearchResult) {
 	fmt.Fprintf(b, " in %s (%s searched)", oneLine(r.Path), plural(r.LinesSearched, "line"))
 	switch {
 	case total == 0:
-		writeNearest(b, r.Nearest)
+		writeNearest(b, r.Closest)
 		writeFrequent(b, r.Frequent)
 	case len(r.Matches) < total:
 		fmt.Fprintf(b, "; the first %d:", len(r.Matches))

@@ -28,7 +28,7 @@ func (w *workspace) explainEmpty(ctx context.Context, r *LogSearchResult) {
 	if r.Query == "" || found || r.Since != "" || r.Until != "" || r.LinesSearched == 0 {
 		return
 	}
-	if r.Nearest, r.Near = w.nearestIn(ctx, r.Path, r.Query); len(r.Nearest) > 0 {
+	if r.Closest = w.nearestIn(ctx, r.Path, r.Query); len(r.Nearest) > 0 {
 		return
 	}
 	f, problem := w.openText(ctx, r.Path)

@@ -103,6 +103,9 @@ func (t *logTally) takeLine(line []byte) logline.Role {
 			}
 			t.lastTimed = line
 		}
+		if host := line[l.Host:l.HostEnd]; l.Level >= logline.Error && len(host) > 0 {
+			t.names.add(host, host, t.lines, true)
+		}
 		if l.Level >= logline.Warn || l.Level == logline.NoLevel {
 			t.takeMessage(l.MessageText(line), l.Form)
 		}

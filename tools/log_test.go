@@ -397,3 +397,15 @@ func TestNamesInTheErrorsOfALog(t *testing.T) {
 	require.Equal(t, []string{"F2041", "D-04", "D-02", "G7"}, []string{names[0].Value, names[1].Value, names[2].Value, names[3].Value})
 	require.Len(t, names, 4)
 }
+
+func TestHostsOfASyslogAreAmongTheNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.log": "" +
+		"Feb  3 19:33:49 north camd[77]: error: TEMP sensor at 2 C\nFeb  3 19:33:50 south camd[77]: error: TEMP sensor at 4 C\n" +
+		"Feb  3 19:33:51 south camd[77]: error: TEMP sensor at 4 C\nFeb  3 19:33:52 south camd[77]: error: TEMP sensor at 5 C\n" +
+		"Feb  3 19:33:53 north camd[77]: error: TEMP sensor at 9 C\nFeb  3 19:33:54 north camd[77]: info: frame 7 saved\n"})
+	result := mustCall(t, builtins(t, dir), "aggregate_log_errors", map[string]any{"log_path": "a.log"})
+	require.Contains(t, result.Text, "levels: 5 error, 1 info")
+	require.Contains(t, result.Text, "\nnames in the errors: south 3 times, north 2 times")
+}

@@ -209,7 +209,11 @@ func contentText(c FileContent, f *textFile, args readFileArgs) string {
 		b.WriteString(c.Content)
 	}
 	if c.AtEnd {
-		return strings.TrimSuffix(b.String(), "\n")
+		text := strings.TrimSuffix(b.String(), "\n")
+		if c.StartLine == 1 {
+			text += tableExtremes(c.Path, c.Content)
+		}
+		return text
 	}
 	if !strings.HasSuffix(c.Content, "\n") {
 		b.WriteByte('\n')

@@ -45,9 +45,7 @@ type SearchResult struct {
 	FilesSearched int              `json:"files_searched"`
 	LinesSearched int              `json:"lines_searched"`
 	Skipped       []string         `json:"skipped,omitempty"` // files that could not be searched, with the reason
-	// Nearest are the lines of a single file that share most words with a query that no line contains. They are no matches.
-	Nearest []SearchMatch `json:"nearest,omitempty"`
-	Near    bool          `json:"near,omitempty"` // one of them is likely to be what is looked for, or Content is there
+	Closest                        // lines of a single file; it is near, too, where Content is all of a file without a match
 	// Content is all of a single short file that has no match, or few: whoever searched it for the wrong words, or found a heading, sees
 	// what there is.
 	Content string `json:"content,omitempty"`
@@ -123,7 +121,7 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 			if result.Content = w.shortContent(ctx, files.paths[0]); result.Content != "" {
 				result.Near = true
 			} else if !args.Regex {
-				result.Nearest, result.Near = w.nearestIn(ctx, files.paths[0], args.Query)
+				result.Closest = w.nearestIn(ctx, files.paths[0], args.Query)
 			}
 		} else if single && result.Total+result.OtherCase <= fewMatches && result.LinesSearched > result.Total+result.OtherCase {
 			result.Content = w.shortContent(ctx, files.paths[0])
@@ -133,17 +131,17 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 }
 
 // nearestIn looks into the beginning of a file for lines near a query. It is a help only, so that an error gives none.
-func (w *workspace) nearestIn(ctx context.Context, path, query string) (lines []SearchMatch, near bool) {
+func (w *workspace) nearestIn(ctx context.Context, path, query string) Closest {
 	f, problem := w.openText(ctx, path)
 	if problem != nil {
-		return nil, false
+		return Closest{}
 	}
 	defer f.Close()
 	text, err := f.bytesAt(0, excerpt.MaxText)
 	if err != nil && len(text) == 0 {
-		return nil, false
+		return Closest{}
 	}
-	return nearestLines(f.target.show, text, query)
+	return closest(f.target.show, text, query)
 }
 
 const (
@@ -444,7 +442,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	} else {
 		fmt.Fprintf(&b, " in %s (%s searched)", plural(len(r.Files), "file"), plural(r.FilesSearched, "file"))
 	}
-	writeNearest(&b, r.Nearest)
+	writeNearest(&b, r.Closest)
 	if len(r.Matches) < found {
 		fmt.Fprintf(&b, "; the first %d:", len(r.Matches))
 	} else if found > 0 {
@@ -471,7 +469,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 		} else {
 			b.WriteString(". The")
 		}
-		b.WriteString(" file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n"))
+		b.WriteString(" file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n") + tableExtremes(files.paths[0], r.Content))
 	}
 	return b.String()
 }

@@ -3,7 +3,9 @@ package tools
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/llama-agent/llama-agent/internal/excerpt"
 )
@@ -11,23 +13,54 @@ import (
 // nearestChars is how much is shown of lines that only share words with a query.
 const nearestChars = 400
 
-// nearestLines returns the lines of a text that share most words with a query that no line contains, with the size of what is looked
-// at bounded by [excerpt.MaxText], and whether one of them is likely to be what is looked for. A query of one word has nothing in common with other lines.
-func nearestLines(path string, text []byte, query string) (out []SearchMatch, near bool) {
+// A Closest is what comes closest to a query that no line contains.
+type Closest struct {
+	// Nearest are the lines that share most words with the query. They are no matches.
+	Nearest []SearchMatch `json:"nearest,omitempty"`
+	// AllWords is how many lines have all words of the query, in any order; 0 when none has, or the text is too long to be looked through.
+	AllWords int  `json:"all_words,omitempty"`
+	Near     bool `json:"near,omitempty"` // one of them is likely to be what is looked for
+}
+
+// closest looks for the words of a query, with the size of what is looked at bounded by [excerpt.MaxText]. A query of one word has nothing
+// in common with other lines.
+func closest(path string, text []byte, query string) Closest {
 	pieces := excerpt.Nearest(text, query, nearestChars)
+	out := Closest{Near: excerpt.IsNear(pieces)}
 	for _, piece := range pieces {
-		out = append(out, SearchMatch{Path: path, Line: piece.Line, Offset: int64(piece.Offset), Text: strings.ToValidUTF8(strings.TrimSpace(piece.Text), "\uFFFD")})
+		out.Nearest = append(out.Nearest, SearchMatch{Path: path, Line: piece.Line, Offset: int64(piece.Offset), Text: strings.ToValidUTF8(strings.TrimSpace(piece.Text), "\uFFFD")})
 	}
-	return out, excerpt.IsNear(pieces)
+	if len(text) < excerpt.MaxText {
+		out.AllWords = linesWithAll(text, query)
+	}
+	return out
+}
+
+// linesWithAll counts the lines in which all words of a query stand, whatever their letter case. One word is none of its business.
+func linesWithAll(text []byte, query string) int {
+	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	if len(words) < 2 {
+		return 0
+	}
+	count := 0
+	for line := range strings.Lines(strings.ToLower(string(text))) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			count++
+		}
+	}
+	return count
 }
 
 // writeNearest shows such lines below the news that there is no match.
-func writeNearest(b *strings.Builder, lines []SearchMatch) {
-	if len(lines) == 0 {
+func writeNearest(b *strings.Builder, c Closest) {
+	if len(c.Nearest) == 0 {
 		return
 	}
-	fmt.Fprintf(b, ". %s that %s words with it:", plural(len(lines), "line"), map[bool]string{true: "shares", false: "share"}[len(lines) == 1])
-	for _, m := range lines {
+	if c.AllWords > 0 {
+		fmt.Fprintf(b, "; %s all its words, in another order or apart", map[bool]string{true: "1 line has", false: fmt.Sprintf("%d lines have", c.AllWords)}[c.AllWords == 1])
+	}
+	fmt.Fprintf(b, ". %s that %s words with it:", plural(len(c.Nearest), "line"), map[bool]string{true: "shares", false: "share"}[len(c.Nearest) == 1])
+	for _, m := range c.Nearest {
 		writeMatch(b, m, "")
 	}
 }

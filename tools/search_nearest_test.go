@@ -29,11 +29,14 @@ func TestSearchThatFindsNothingShowsTheNearestLines(t *testing.T) {
 		return result
 	}
 	result := find(`{"file_path":"journal.txt","query":"the boiler inspector"}`)
-	require.Contains(t, result.Text, "0 lines contain \"the boiler inspector\" in journal.txt (301 lines searched). ")
+	require.Contains(t, result.Text, "0 lines contain \"the boiler inspector\" in journal.txt (301 lines searched); 1 line has all its words, in another order or apart. ")
 	require.Contains(t, result.Text, "\nline 301: Inspector booked for the boiler, reference BQ-1")
 	data := result.Data.(SearchResult)
 	require.Empty(t, data.Matches, "they are no matches")
 	require.Equal(t, 301, data.Nearest[len(data.Nearest)-1].Line)
+	require.Equal(t, 1, data.AllWords)
+	require.Equal(t, 300, find(`{"file_path":"journal.txt","query":"Interest, harbour"}`).Data.(SearchResult).AllWords, "more than are shown")
+	require.Zero(t, find(`{"file_path":"journal.txt","query":"boiler harbour"}`).Data.(SearchResult).AllWords)
 	for _, args := range []string{
 		`{"file_path":"journal.txt","query":"boiler"}`, `{"file_path":"journal.txt","query":"BOILER"}`, `{"file_path":"journal.txt","query":"x y"}`,
 		`{"file_path":"journal.txt","query":"the boiler inspector","regex":true}`, `{"file_path":"*.txt","query":"the boiler inspector"}`,

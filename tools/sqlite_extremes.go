@@ -12,6 +12,9 @@ const (
 	minExtremeRows = 3
 	// maxExtremeColumns bounds for how many columns.
 	maxExtremeColumns = 2
+	// maxExtremeDigits bounds the length of numbers that are compared, and maxExtremeRow what is shown of a row, in characters.
+	maxExtremeDigits = 40
+	maxExtremeRow    = 160
 )
 
 // writeExtremes tells the rows with the largest and smallest values of columns of numbers, because a small model reads a superlative off
@@ -44,7 +47,8 @@ func extremes(rows [][]any, column int) (low, high int, ok bool) {
 	values := make([]*big.Rat, len(rows))
 	for i, row := range rows {
 		number, isNumber := row[column].(json.Number)
-		if !isNumber {
+		// An exponent can stand for more digits than there is memory.
+		if !isNumber || len(number) > maxExtremeDigits || strings.ContainsAny(number.String(), "eE") {
 			return 0, 0, false
 		}
 		value, valid := new(big.Rat).SetString(number.String())
@@ -77,7 +81,7 @@ func extremeRow(row []any, column int) string {
 		}
 	}
 	if len(others) > 0 {
-		text += " (" + strings.Join(others, " | ") + ")"
+		text += " (" + clip(strings.Join(others, " | "), maxExtremeRow) + ")"
 	}
 	return text
 }

@@ -238,6 +238,9 @@ func isLevelSpot(b []byte, i, j int, first bool) bool {
 		}
 	}
 	word := b[i:j]
+	if i > 1 && j < len(b) && b[i-1] == ' ' && b[i-2] == ':' && b[j] == ':' && !isFrequentWord(word) {
+		return true // as in program[pid]: error: …
+	}
 	switch upper := isUpper(word[0]) && isUpper(word[1]); {
 	case !first:
 		return upper && !isFrequentWord(word)

@@ -29,6 +29,8 @@ type Line struct {
 	// [Line.MessageText]. Escaped tells that it is a JSON string without its quotes.
 	Message, MessageEnd int
 	Escaped             bool
+	// Host and HostEnd are the place of the host in a syslog line; equal when there is none.
+	Host, HostEnd int
 }
 
 // Starts tells that the line begins a record whatever comes before it.
@@ -198,18 +200,19 @@ func parseSyslog(line []byte) Line {
 	l := Line{Form: Text, Level: severityLevel(priority & 7), Message: i, MessageEnd: len(line)}
 	if s := stampAt(line, i); s.End > 0 {
 		l.Stamp = s
-		l.Message = skipHost(line, s.End)
+		l.Message = l.findHost(line, s.End)
 	}
 	return l
 }
 
-// skipHost skips the host name of a syslog line.
-func skipHost(b []byte, i int) int {
+// findHost takes the word behind the stamp of a syslog line for its host, and returns the place behind it.
+func (l *Line) findHost(b []byte, i int) int {
 	start := skipFiller(b, i)
 	host := bytes.IndexByte(b[start:], ' ')
 	if host < 0 {
 		return start
 	}
+	l.Host, l.HostEnd = start, start+host
 	return start + host + 1
 }
 
@@ -302,8 +305,13 @@ func parseLetter(line []byte) Line {
 // afterSyslogStamp is afterStamp for lines in which host and program follow.
 func afterSyslogStamp(line []byte, s Stamp) Line {
 	l := afterStamp(line, s)
-	if l.Level == NoLevel && s.Lacks == Year {
-		l.Message = skipHost(line, s.End)
+	if s.Lacks != Year {
+		return l
+	}
+	if behind := l.findHost(line, s.End); l.Level == NoLevel {
+		l.Message = behind
+	} else if l.HostEnd > l.Message || wordLevel(line[l.Host:l.HostEnd]) != NoLevel {
+		l.Host, l.HostEnd = 0, 0 // the level stands where a host would
 	}
 	return l
 }
