@@ -306,7 +306,7 @@ func TestProjectWithABrokenStore(t *testing.T) {
 func TestAHistoryLargerThanTheContext(t *testing.T) {
 	t.Parallel()
 	r := counted(t, nil, func(c *agent.Config) {
-		c.Model, c.Limits.MaxTokens = sizedModel{c.Model.(sizedModel).fakeModel, 900}, 50
+		c.Model, c.Limits.MaxTokens = sizedModel{c.Model.(sizedModel).fakeModel, 950}, 50
 	}, plan("read|look|a"), review("done"), answer("fine"))
 	r.texts["a"] = scroll("a", 50)
 	background := agent.Background{
@@ -329,7 +329,7 @@ func TestAHistoryLargerThanTheContext(t *testing.T) {
 		}
 	}
 	require.Len(t, report.Notes, 1)
-	require.Contains(t, report.Notes[0], "context is full (900 tokens)")
+	require.Contains(t, report.Notes[0], "context is full (950 tokens)")
 	require.Regexp(t, `the oldest (\d turns|turn) of the conversation`, report.Notes[0])
 	requirePrefixes(t, r.model.questions())
 	require.Contains(t, r.asked(askReview).flat(false), "secret-a", "results are of more use than old turns")

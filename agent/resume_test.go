@@ -51,6 +51,27 @@ func TestNewTaskCannotTakeAnOldThread(t *testing.T) {
 	require.ErrorIs(t, err, agent.ErrThreadExists)
 }
 
+func TestNewThreadsHaveIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	ids := []string{"3f2a", "3f2a", "3f2a", "77aa"}
+	r := newRig(t, func(c *agent.Config) {
+		c.Clock = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
+		c.NewID = func() string { id := ids[0]; ids = append(ids[1:], id); return id }
+	}, plan("answer|none"), answer("42"), plan("answer|none"), answer("43"))
+	first, err := r.runner.Run(context.Background(), agent.Task{Goal: "17 + 25?"})
+	require.NoError(t, err)
+	require.Equal(t, thread, first.ThreadID)
+	second, err := r.runner.Run(context.Background(), agent.Task{Goal: "17 + 26?"})
+	require.NoError(t, err)
+	require.Equal(t, "t-20260102-150405-77aa", second.ThreadID, "the ID that exists is made anew")
+	r = newRig(t, func(c *agent.Config) {
+		c.Clock = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
+	}, plan("answer|none"), answer("42"))
+	r.run("17 + 25?")
+	_, err = r.runner.Run(context.Background(), agent.Task{Goal: "Another"})
+	require.ErrorIs(t, err, agent.ErrThreadExists, "not for ever")
+}
+
 func TestCancelledTaskIsInterruptedAndGoesOn(t *testing.T) {
 	t.Parallel()
 	whole := func() []reply {

@@ -162,9 +162,29 @@ type Task struct {
 	Observe func(Event)
 }
 
-// NewThread makes an ID for a new thread from the time.
-func (r *Runner) NewThread() string {
-	return "t-" + r.config.Clock().UTC().Format("20060102-150405") + "-" + r.config.NewID()
+// idTries is how often an ID is made anew when there is a thread with it: of pairs of tasks that begin in one second, 1 in 65,536 gets the same.
+const idTries = 8
+
+// NewThread makes an ID for a new thread from the time, which no thread has.
+func (r *Runner) NewThread(ctx context.Context) (string, error) {
+	for try := 1; ; try++ {
+		thread := "t-" + r.config.Clock().UTC().Format("20060102-150405") + "-" + r.config.NewID()
+		if err := r.isFree(ctx, thread); err == nil || !errors.Is(err, ErrThreadExists) || try == idTries {
+			return thread, err
+		}
+	}
+}
+
+// isFree reports as an error that a thread exists.
+func (r *Runner) isFree(ctx context.Context, thread string) error {
+	_, err := r.graph.State(ctx, thread)
+	switch {
+	case errors.Is(err, graph.ErrUnknownThread):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking for thread %s: %w", thread, err)
+	}
+	return fmt.Errorf("starting thread %s: %w", thread, ErrThreadExists)
 }
 
 // ErrEmptyGoal says that there is nothing to do.
@@ -195,17 +215,9 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 			return nil, fmt.Errorf("choosing the skill of the task: %w", err)
 		}
 	}
-	thread := task.Thread
-	if thread == "" {
-		thread = r.NewThread()
-	}
-	if err := CheckThreadID(thread); err != nil {
+	thread, err := r.threadFor(ctx, task.Thread)
+	if err != nil {
 		return nil, err
-	}
-	if _, err := r.graph.State(ctx, thread); err == nil {
-		return nil, fmt.Errorf("starting thread %s: %w", thread, ErrThreadExists)
-	} else if !errors.Is(err, graph.ErrUnknownThread) {
-		return nil, fmt.Errorf("looking for thread %s: %w", thread, err)
 	}
 	labels := map[string]string{labelGoal: clip(oneLine(goal), 120)}
 	maps.Copy(labels, task.Labels)
@@ -219,6 +231,17 @@ func (r *Runner) Run(ctx context.Context, task Task) (*Report, error) {
 	opening := append([]Event{TaskStarted{Thread: thread, Goal: goal, Conversation: task.Owner, Turn: task.Turn}}, task.Events...)
 	t := &trip{Runner: r, thread: thread, observe: task.Observe, opening: opening}
 	return t.run(ctx, in, graph.Labels(labels))
+}
+
+// threadFor is the thread of a new task: the one that was asked for, when it is none yet, or a new one.
+func (r *Runner) threadFor(ctx context.Context, asked string) (string, error) {
+	if asked == "" {
+		return r.NewThread(ctx)
+	}
+	if err := CheckThreadID(asked); err != nil {
+		return "", err
+	}
+	return asked, r.isFree(ctx, asked)
 }
 
 // labelStatus is the thread label that holds the status, so that a list of threads needn't load them.

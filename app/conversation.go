@@ -201,7 +201,10 @@ func (a *App) Continue(ctx context.Context, t TurnTask) (*Report, error) {
 		return nil, err
 	}
 	background, events := a.runner.Project(ctx, id, t.Goal, earlier)
-	thread := a.runner.NewThread()
+	thread, err := a.runner.NewThread(ctx)
+	if err != nil {
+		return nil, err
+	}
 	turn, err := a.conversations.Begin(ctx, id, thread, t.Goal, ownProcess())
 	if err != nil {
 		return nil, a.conversationError(ctx, id, err)
