@@ -237,7 +237,7 @@ func artifactMatchesText(r artifacts.SearchResult, near Closest, args searchArti
 	var b strings.Builder
 	switch {
 	case r.Lines == 0:
-		fmt.Fprintf(&b, "0 lines contain %q", args.Query)
+		b.WriteString(near.noMatch(args.Query))
 	case r.OtherCase:
 		fmt.Fprintf(&b, "0 lines contain %q exactly; %s when letter case is ignored", args.Query, containing(r.Lines))
 	default:

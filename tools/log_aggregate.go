@@ -53,6 +53,8 @@ type LogPattern struct {
 	LastLine  int    `json:"last_line"`
 	Example   string `json:"example"` // the first message
 	Same      bool   `json:"same"`    // all messages are Example
+	// Names are the most frequent names with numbers in the messages of an error, and hosts, when there are several of a kind.
+	Names []LogValue `json:"names,omitempty"`
 }
 
 // LogValues are the values of a field, those of most errors first.
@@ -131,6 +133,9 @@ func summarize(f *textFile, t *logTally, limit int) LogSummary {
 		pattern := LogPattern{
 			Level: level.String(), Pattern: validText(key[1:]), Count: found.total, FirstLine: found.first, LastLine: found.last,
 			Example: validText(found.example), Same: found.same,
+		}
+		if group := patternGroup(level); group == groupErrors && len(byGroup[group]) < limit {
+			pattern.Names = telling(t.namesOf(key), found.total)
 		}
 		byGroup[patternGroup(level)] = append(byGroup[patternGroup(level)], pattern)
 	}
@@ -268,7 +273,11 @@ func writePattern(b *strings.Builder, p LogPattern) {
 	if p.Level != logline.NoLevel.String() {
 		level = p.Level + ", "
 	}
-	fmt.Fprintf(b, "\n%s (%s%s, %s)", clip(text, maxPatternBytes), level, times(p.Count), lines)
+	fmt.Fprintf(b, "\n%s (%s%s, %s", clip(text, maxPatternBytes), level, times(p.Count), lines)
+	for i, name := range p.Names {
+		b.WriteString(map[bool]string{true: "; ", false: ", "}[i == 0] + name.Value + " " + times(name.Count))
+	}
+	b.WriteByte(')')
 }
 
 // writeValues lists the values of a field with their counts.
@@ -307,6 +316,18 @@ func writeValues(b *strings.Builder, name string, v LogValues) {
 	case hiddenCount > 0:
 		fmt.Fprintf(b, " [rare values, %s, were not told apart]", times(hiddenCount))
 	}
+}
+
+// maxPatternNames bounds how many names are told with a message.
+const maxPatternNames = 3
+
+// telling are those of the names in messages of one kind that tell them apart: not what is in each of them, nor what is in one.
+func telling(names []LogValue, messages int) []LogValue {
+	names = slices.DeleteFunc(names, func(v LogValue) bool { return v.Count == messages || v.Count == 1 })
+	if len(names) == 0 {
+		return nil
+	}
+	return names[:min(len(names), maxPatternNames)]
 }
 
 // namesInErrors are the names that occur more than once, without those that fields have.

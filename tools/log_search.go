@@ -348,6 +348,10 @@ func writeLogTotal(b *strings.Builder, r LogSearchResult) {
 	case r.Query == "":
 		fmt.Fprintf(b, "%s%s", plural(r.Total, "record"), of)
 	case r.Total == 0 && r.OtherCase == 0:
+		if r.AllWords > 0 {
+			b.WriteString(r.noMatch(r.Query))
+			break
+		}
 		fmt.Fprintf(b, "0 lines%s contain %q", of, r.Query)
 	case r.Total == 0:
 		fmt.Fprintf(b, "0 lines%s contain %q exactly; %s when letter case is ignored", of, r.Query, containing(r.OtherCase))

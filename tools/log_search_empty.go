@@ -29,6 +29,9 @@ func (w *workspace) explainEmpty(ctx context.Context, r *LogSearchResult) {
 		return
 	}
 	if r.Closest = w.nearestIn(ctx, r.Path, r.Query); len(r.Nearest) > 0 {
+		if r.Level != anyLevel {
+			r.AllWords = 0 // which is a number of lines of all levels
+		}
 		return
 	}
 	f, problem := w.openText(ctx, r.Path)

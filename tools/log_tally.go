@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/llama-agent/llama-agent/tools/internal/logline"
 )
@@ -28,6 +29,7 @@ type logTally struct {
 	patterns                                   tallies
 	fields                                     [logline.Fields]tallies
 	names                                      tallies // in messages of errors
+	named                                      tallies // the same of each pattern: its key, a zero byte, the name
 
 	flow  logline.Flow
 	level logline.Level // of the record that lines continue
@@ -38,7 +40,7 @@ type logTally struct {
 }
 
 func newTally() *logTally {
-	t := &logTally{patterns: newTallies(maxPatterns), names: newTallies(maxValues)}
+	t := &logTally{patterns: newTallies(maxPatterns), names: newTallies(maxValues), named: newTallies(maxValues)}
 	for i := range t.fields {
 		t.fields[i] = newTallies(maxValues)
 	}
@@ -103,11 +105,11 @@ func (t *logTally) takeLine(line []byte) logline.Role {
 			}
 			t.lastTimed = line
 		}
-		if host := line[l.Host:l.HostEnd]; l.Level >= logline.Error && len(host) > 0 {
-			t.names.add(host, host, t.lines, true)
-		}
 		if l.Level >= logline.Warn || l.Level == logline.NoLevel {
 			t.takeMessage(l.MessageText(line), l.Form)
+		}
+		if host := line[l.Host:l.HostEnd]; l.Level >= logline.Error && len(host) > 0 {
+			t.addName(host)
 		}
 	case logline.Continues:
 		t.continued++
@@ -133,9 +135,6 @@ func (t *logTally) takeMessage(message []byte, form logline.Form) {
 	if len(message) > maxMessageBytes {
 		message = wholeRunes(message[:maxMessageBytes])
 	}
-	if t.level >= logline.Error && form != logline.Access {
-		logline.Names(message, func(name []byte) { t.names.add(name, name, t.lines, true) })
-	}
 	t.key = append(t.key[:0], byte(t.level))
 	if form == logline.Access {
 		t.key = logline.MaskRequest(t.key, message)
@@ -146,6 +145,32 @@ func (t *logTally) takeMessage(message []byte, form logline.Form) {
 		t.key = append(wholeRunes(t.key[:1+maxPatternBytes]), "…"...)
 	}
 	t.patterns.add(t.key, message, t.lines, t.level >= logline.Error)
+	if t.level >= logline.Error && form != logline.Access {
+		logline.Names(message, t.addName)
+	}
+}
+
+// addName counts a name of the message that was taken last.
+func (t *logTally) addName(name []byte) {
+	t.names.add(name, name, t.lines, true)
+	key := len(t.key)
+	t.key = append(append(t.key, 0), name...)
+	t.named.add(t.key, name, t.lines, true)
+	t.key = t.key[:key]
+}
+
+// namesOf are the names in the messages of a pattern, the most frequent first.
+func (t *logTally) namesOf(pattern string) []LogValue {
+	var out []LogValue
+	for key, found := range t.named.byKey {
+		if name, ok := strings.CutPrefix(key, pattern+"\x00"); ok {
+			out = append(out, LogValue{Value: validText(name), Count: found.total, Errors: found.bad, FirstLine: found.first, LastLine: found.last})
+		}
+	}
+	slices.SortFunc(out, func(a, b LogValue) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+	})
+	return out
 }
 
 // takePart understands a long line by its first part, and finds fields in each.
@@ -168,6 +193,7 @@ func (t *logTally) join(fork logPass) {
 	}
 	t.patterns.join(&f.patterns, t.lines)
 	t.names.join(&f.names, t.lines)
+	t.named.join(&f.named, t.lines)
 	for i := range t.fields {
 		t.fields[i].join(&f.fields[i], t.lines)
 	}
@@ -189,7 +215,7 @@ func (t *logTally) join(fork logPass) {
 	if f.lines > 0 {
 		t.flow, t.level = f.flow, f.level
 	}
-	*f = logTally{patterns: f.patterns, fields: f.fields, names: f.names, key: f.key}
+	*f = logTally{patterns: f.patterns, fields: f.fields, names: f.names, named: f.named, key: f.key}
 }
 
 // tallies counts things by their key, at most limit of them at a time. Beyond that, the rarest are given up, and their

@@ -391,6 +391,7 @@ func TestNamesInTheErrorsOfALog(t *testing.T) {
 	b.WriteString(stamp(9) + "ERROR code=H12 node=n-3 lost\n" + stamp(10) + "ERROR code=H12 node=n-3 lost\n" + stamp(11) + "INFO device D-02 fine\n")
 	writeFiles(t, dir, map[string]string{"a.log": b.String()})
 	result := mustCall(t, builtins(t, dir), "aggregate_log_errors", map[string]any{"log_path": "a.log"})
+	require.Contains(t, result.Text, "\nF<n> gauge of device D-<n> is stuck (error, 6 times, lines 1 to 6; D-04 3 times, D-02 2 times)", "what tells its messages apart")
 	require.Contains(t, result.Text, "\nnames in the errors: F2041 6 times, D-04 3 times, D-02 2 times", "not what is shown whole, is a field's value, or occurs once")
 	require.NotContains(t, result.Text, "D-02 2 times,")
 	names := result.Data.(LogSummary).Names.Values
@@ -407,5 +408,6 @@ func TestHostsOfASyslogAreAmongTheNames(t *testing.T) {
 		"Feb  3 19:33:53 north camd[77]: error: TEMP sensor at 9 C\nFeb  3 19:33:54 north camd[77]: info: frame 7 saved\n"})
 	result := mustCall(t, builtins(t, dir), "aggregate_log_errors", map[string]any{"log_path": "a.log"})
 	require.Contains(t, result.Text, "levels: 5 error, 1 info")
+	require.Contains(t, result.Text, "lines 1 to 5; south 3 times, north 2 times)")
 	require.Contains(t, result.Text, "\nnames in the errors: south 3 times, north 2 times")
 }

@@ -427,7 +427,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	found := r.Total
 	switch {
 	case r.Total == 0 && r.OtherCase == 0:
-		fmt.Fprintf(&b, "0 lines contain %q", args.Query)
+		b.WriteString(r.noMatch(args.Query))
 	case r.Total == 0:
 		found = r.OtherCase
 		fmt.Fprintf(&b, "0 lines contain %q exactly; %s when letter case is ignored", args.Query, containing(r.OtherCase))

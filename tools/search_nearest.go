@@ -36,6 +36,18 @@ func closest(path string, text []byte, query string) Closest {
 	return out
 }
 
+// noMatch is how a search says that no line has its query. Where lines have its words in another order, their number comes first: a small
+// model takes what is listed for all there is.
+func (c Closest) noMatch(query string) string {
+	switch c.AllWords {
+	case 0:
+		return fmt.Sprintf("0 lines contain %q", query)
+	case 1:
+		return fmt.Sprintf("1 line has all words of %q, though not in this order,", query)
+	}
+	return fmt.Sprintf("%d lines have all words of %q, though not in this order,", c.AllWords, query)
+}
+
 // linesWithAll counts the lines in which all words of a query stand, whatever their letter case. One word is none of its business.
 func linesWithAll(text []byte, query string) int {
 	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
@@ -57,9 +69,10 @@ func writeNearest(b *strings.Builder, c Closest) {
 		return
 	}
 	if c.AllWords > 0 {
-		fmt.Fprintf(b, "; %s all its words, in another order or apart", map[bool]string{true: "1 line has", false: fmt.Sprintf("%d lines have", c.AllWords)}[c.AllWords == 1])
+		fmt.Fprintf(b, "; %d of them and of lines near to it:", len(c.Nearest))
+	} else {
+		fmt.Fprintf(b, ". %s that %s words with it:", plural(len(c.Nearest), "line"), map[bool]string{true: "shares", false: "share"}[len(c.Nearest) == 1])
 	}
-	fmt.Fprintf(b, ". %s that %s words with it:", plural(len(c.Nearest), "line"), map[bool]string{true: "shares", false: "share"}[len(c.Nearest) == 1])
 	for _, m := range c.Nearest {
 		writeMatch(b, m, "")
 	}
