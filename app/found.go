@@ -34,7 +34,7 @@ const (
 // commonWords are words of questions, in the languages with blanks that the agent is mostly asked in, and say nothing of what they are about.
 var commonWords = wordSet(`all and any are ask but can did does for get got had has her his how its let may new not now off old one
 our out own per put say see set she the too try two use via was way who why yes yet you about again also another answer anyone anything anyway been before being both could does doing done each else every
-everything exactly file files find folder from give going have hello here into just keep know last like line lines list look many more most much must name
+everything exactly file files find folder from give going have hello here into just keep know last like line lines list log logs look many more most much must name
 need next only other over please really said same says show should some somebody somewhere something tell than thanks that their them then there these
 they thing things think this those through time times together under used using value very want were what when where whether which whole whose will with
 without would your`)

@@ -135,7 +135,11 @@ func summarize(f *textFile, t *logTally, limit int) LogSummary {
 			Example: validText(found.example), Same: found.same,
 		}
 		if group := patternGroup(level); group == groupErrors && len(byGroup[group]) < limit {
-			pattern.Names = telling(t.namesOf(key), found.total)
+			names := t.namesOf(key)
+			if !found.same {
+				pattern.Pattern = withConstants(pattern.Pattern, names, found.total)
+			}
+			pattern.Names = telling(names, found.total)
 		}
 		byGroup[patternGroup(level)] = append(byGroup[patternGroup(level)], pattern)
 	}
@@ -316,6 +320,16 @@ func writeValues(b *strings.Builder, name string, v LogValues) {
 	case hiddenCount > 0:
 		fmt.Fprintf(b, " [rare values, %s, were not told apart]", times(hiddenCount))
 	}
+}
+
+// withConstants puts the names that are in all messages of a pattern, such as an error code, back where they were masked.
+func withConstants(pattern string, names []LogValue, messages int) string {
+	for _, name := range names {
+		if masked := string(logline.Mask(nil, []byte(name.Value))); name.Count == messages && masked != name.Value {
+			pattern = strings.Replace(pattern, masked, name.Value, 1)
+		}
+	}
+	return pattern
 }
 
 // maxPatternNames bounds how many names are told with a message.

@@ -391,7 +391,7 @@ func TestNamesInTheErrorsOfALog(t *testing.T) {
 	b.WriteString(stamp(9) + "ERROR code=H12 node=n-3 lost\n" + stamp(10) + "ERROR code=H12 node=n-3 lost\n" + stamp(11) + "INFO device D-02 fine\n")
 	writeFiles(t, dir, map[string]string{"a.log": b.String()})
 	result := mustCall(t, builtins(t, dir), "aggregate_log_errors", map[string]any{"log_path": "a.log"})
-	require.Contains(t, result.Text, "\nF<n> gauge of device D-<n> is stuck (error, 6 times, lines 1 to 6; D-04 3 times, D-02 2 times)", "what tells its messages apart")
+	require.Contains(t, result.Text, "\nF2041 gauge of device D-<n> is stuck (error, 6 times, lines 1 to 6; D-04 3 times, D-02 2 times)", "what tells its messages apart")
 	require.Contains(t, result.Text, "\nnames in the errors: F2041 6 times, D-04 3 times, D-02 2 times", "not what is shown whole, is a field's value, or occurs once")
 	require.NotContains(t, result.Text, "D-02 2 times,")
 	names := result.Data.(LogSummary).Names.Values
