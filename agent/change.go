@@ -28,6 +28,17 @@ func asksForChange(do string) bool {
 	return slices.ContainsFunc(changeBeginnings, func(word string) bool { return strings.HasPrefix(do, word) })
 }
 
+// destroying are the words of tasks that want something destroyed. What a task wants changed in other ways, such as a sentence, is often no
+// matter of this machine.
+var destroying = []string{"delete", "erase", "wipe", "purge", "rm", "rmdir", "unlink", "truncate", "drop"}
+
+// wantsDestroyed reports whether a task wants something deleted: that is about this machine, where it is refused.
+func wantsDestroyed(goal string) bool {
+	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(destroying, word) }) ||
+		slices.ContainsFunc(changeBeginnings[:3], func(word string) bool { return strings.Contains(goal, word) })
+}
+
 // cannotChange reports whether a step asks a tool that only reads to change something.
 func (w *work) cannotChange(step Step) bool {
 	tool, known := w.offered.Lookup(step.Tool)

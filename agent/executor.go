@@ -373,9 +373,11 @@ func Owner(ctx context.Context) string {
 func (w *work) outside() outside {
 	b := w.task.Background
 	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
-	out := outside{stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal),
-		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0, tied: len(w.task.Facts.Found) > 0 || w.task.Facts.namedIn(w.task.Goal) || w.namesTool(),
+	out := outside{
+		stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal), named: w.namesTool(),
+		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0,
 	}
+	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.namedIn(w.task.Goal) || wantsDestroyed(w.task.Goal)
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}

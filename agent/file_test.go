@@ -215,8 +215,8 @@ func TestFirstPlanIsToldWhereTheWordsOfTheTaskStand(t *testing.T) {
 		_, err := r.runner.Run(context.Background(), agent.Task{Goal: goal, Facts: files})
 		require.NoError(t, err)
 		require.Equal(t, []string{askPlan, askReview, askPlan, askReview, askAnswer}, r.model.kinds())
-		hint := "\n\nWords of the task in sto ne: heavy, since.\nRole: plan."
+		hint := "\n\nFiles with words of the task: sto ne.\nRole: plan."
 		require.Equal(t, want, strings.Contains(r.model.questions()[0].flat(false), goal+hint), goal)
-		require.NotContains(t, r.model.questions()[2].flat(false), "Words of the task", "a second plan is about what is missing")
+		require.NotContains(t, r.model.questions()[2].flat(false), "words of the task", "a second plan is about what is missing")
 	}
 }

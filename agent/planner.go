@@ -18,7 +18,7 @@ func (w *work) makePlan(ctx context.Context) error {
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
 	if w.counters.Iterations == 1 && !w.task.Facts.namedIn(w.task.Goal) {
 		for _, f := range w.task.Facts.Found {
-			data.Found = append(data.Found, templates.FoundData{Path: oneLine(f.Path), Words: f.Words})
+			data.Found = append(data.Found, oneLine(f.Path)) // with the words before it, a model searches for all of them at once
 		}
 	}
 	facts := w.task.Facts

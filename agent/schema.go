@@ -136,6 +136,7 @@ type outside struct {
 	// a value of its own making, so that facts are remembered only of what is stated.
 	asked bool
 	said  bool // there is something that was said before
+	named bool // the task names the tool that it is to be done with
 	tied  bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
 }
 
@@ -143,9 +144,14 @@ type outside struct {
 func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGroup {
 	files := map[tools.Subject][]string{tools.SubjectArtifact: beyond.stored}
 	folders := map[string]bool{}
+	var short []string
 	for _, f := range facts.Files {
 		subject := tools.SubjectOf(f.Kind, f.Path)
-		files[subject] = append(files[subject], f.Path)
+		if subject == tools.SubjectText && f.Kind == "text" && f.Bytes > 0 && f.Bytes <= shortBytes && !beyond.named {
+			short = append(short, f.Path)
+		} else {
+			files[subject] = append(files[subject], f.Path)
+		}
 		for dir := parent(f.Path); dir != ""; dir = parent(strings.TrimSuffix(dir, "/")) {
 			if !folders[dir] {
 				folders[dir] = true
@@ -160,6 +166,11 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 		}
 	}
 	var out []subjectGroup
+	if fitting := withoutShell(specs, toolsFor(specs, tools.SubjectText)); len(short) > 0 && len(fitting) > 0 {
+		out = append(out, subjectGroup{short, fitting})
+	} else {
+		files[tools.SubjectText] = append(short, files[tools.SubjectText]...)
+	}
 	for _, subject := range []tools.Subject{
 		tools.SubjectArtifact, tools.SubjectText, tools.SubjectLog, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther,
 	} {
@@ -181,6 +192,17 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 func recordTools(specs []tools.Spec, beyond outside) []string {
 	return toolsThat(specs, func(s tools.Spec) bool {
 		return beyond.records && only(s, tools.SubjectMemory) || !beyond.asked && only(s, tools.SubjectFact)
+	})
+}
+
+// shortBytes is how long a text file may be that is read rather than given to a command: a small model writes the wrong command more often
+// than it overlooks a line of so few.
+const shortBytes = 2048
+
+// withoutShell are the names of tools without those that take commands, as far as others are left.
+func withoutShell(specs []tools.Spec, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(specs, func(s tools.Spec) bool { return s.Name == name && s.Fits(tools.SubjectNone) && s.Path == "" })
 	})
 }
 

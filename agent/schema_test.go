@@ -329,3 +329,28 @@ func TestQuestionsAreNotRemembered(t *testing.T) {
 		require.Equal(t, !asked, slices.Contains(worthOffering(specs, outside{asked: asked}), "remember"))
 	}
 }
+
+// A short text file is read: a command is offered for it only where the task names the tool.
+func TestShortFilesAreNotForCommands(t *testing.T) {
+	t.Parallel()
+	facts := Facts{Files: []File{{Path: "a.md", Kind: "text", Bytes: shortBytes}, {Path: "b.md", Kind: "text", Bytes: shortBytes + 1}}}
+	nothing := offer{"none", "none list shell"}
+	f, err := planForm(subjectSpecs, facts, outside{}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.md", "read count"}, {"b.md", "read count shell"}, nothing}, offers(t, f))
+	f, err = planForm(subjectSpecs, facts, outside{named: true}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.md b.md", "read count shell"}, nothing}, offers(t, f))
+	f, err = planForm(subjectSpecs[4:], facts, outside{}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.md b.md", "shell"}, {"none", "none shell"}}, offers(t, f), "where nothing else is left")
+}
+
+func TestWantsDestroyed(t *testing.T) {
+	t.Parallel()
+	for goal, want := range map[string]bool{
+		"just rm -rf the logs folder": true, "Please DELETE all rows.": true, "请把它删掉": true, "format the text": false, "What is a deletion?": false,
+	} {
+		require.Equal(t, want, wantsDestroyed(goal), goal)
+	}
+}

@@ -53,8 +53,8 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 	}
 	facts.FilesLeftOut = list.Total - len(facts.Files)
 	facts.Mentioned = mentioned(goal, facts.Files)
-	facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	describeDatabases(ctx, registry, facts.Files)
+	facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	for _, path := range attach {
 		shown, err := attached(c, path)
 		if err != nil {

@@ -24,7 +24,7 @@ const (
 	// minFoundWords is how many words of a task must stand in one place to be worth a hint: one alone is chance.
 	minFoundWords = 2
 	// maxFound bounds how many files are hinted at.
-	maxFound = 2
+	maxFound = 3
 	// minWordRunes is the length from which a word says something; shorter ones are mostly grammar.
 	minWordRunes = 3
 	// minStemRunes is what is left at least of a word without its ending.
@@ -47,7 +47,7 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// found looks for the words of a goal in the text files of the workspace, and returns the files that have several of them in one place,
+// found looks for the words of a goal in the text files of the workspace and in what is known of its databases, and returns the files that have several of them in one place,
 // the best first. A small model goes by the names of files, which often say nothing of what stands in them.
 func found(ctx context.Context, workspace, goal string, files []agent.File) []agent.Found {
 	order, words := wordsOf(goal)
@@ -64,15 +64,15 @@ func found(ctx context.Context, workspace, goal string, files []agent.File) []ag
 	frequency := map[string]float64{} // files that have the word
 	left := maxLookedTotal
 	for _, f := range files {
-		subject := tools.SubjectOf(f.Kind, f.Path)
-		if subject != tools.SubjectText && subject != tools.SubjectLog || f.Kind == "gzip" {
-			continue
-		}
 		if ctx.Err() != nil || left <= 0 {
 			return nil
 		}
-		text := strings.ToLower(beginning(root, f.Path, min(left, maxLookedBytes)))
+		text := f.Detail // of a database: its tables, columns and some of their values
+		if subject := tools.SubjectOf(f.Kind, f.Path); (subject == tools.SubjectText || subject == tools.SubjectLog) && f.Kind != "gzip" {
+			text = beginning(root, f.Path, min(left, maxLookedBytes))
+		}
 		left -= len(text)
+		text = strings.ToLower(text)
 		together, all := placesOf(strings.ToLower(f.Path), text, order)
 		for word := range all {
 			frequency[word]++
@@ -140,7 +140,7 @@ func wordsOf(text string) (order []string, written map[string]string) {
 			}
 			continue
 		}
-		if len(runes) >= minWordRunes && !commonWords[word] {
+		if len(runes) >= minWordRunes && !commonWords[word] && strings.ContainsFunc(word, unicode.IsLetter) { // years and times are everywhere
 			add(stem(word), word)
 		}
 	}

@@ -21,6 +21,7 @@ func TestFoundNamesTheFileThatHasTheWordsOfATask(t *testing.T) {
 		"b.md":         "Rules\n\n- roses: twice a week\n- the kettle belongs to Ada, who lends it\n",
 		"c.log":        "kettle kettle\n",
 		"d.txt":        "\xff\xfe roses kettle",
+		"2031.txt":     "2031 1999\n",
 		"e.txt":        "花园规则\n玫瑰每周浇水两次\n",
 		"f.db":         "roses kettle",
 		"gone.txt":     "",
@@ -32,6 +33,9 @@ func TestFoundNamesTheFileThatHasTheWordsOfATask(t *testing.T) {
 			kind = "sqlite"
 		}
 		files = append(files, agent.File{Path: name, Kind: kind})
+		if kind == "sqlite" {
+			files[len(files)-1].Detail = "  table plants, 3 rows: name TEXT (values: 'tulip', 'lily')"
+		}
 		if name != "gone.txt" {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
@@ -42,6 +46,8 @@ func TestFoundNamesTheFileThatHasTheWordsOfATask(t *testing.T) {
 		"who waters the kettle":                   nil, // not in one place
 		"Is the heater of the wish list granted?": {{Path: "wish-list.md", Words: []string{"heater", "wish", "granted"}}},
 		"Whose wish is it?":                       nil,
+		"How many plants are tulips?":             {{Path: "f.db", Words: []string{"plants", "tulips"}}},
+		"roses in 2031 and 1999":                  nil,
 		"What does it say about the roses?":       nil, // one word
 		"玫瑰多久浇水？":                                 {{Path: "e.txt", Words: []string{"玫瑰", "浇水"}}},
 		"which of them have this there and then":  nil,

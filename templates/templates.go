@@ -70,13 +70,7 @@ type PlannerData struct {
 	Known   bool
 	Guide   string // skill whose instructions were just read; empty: none
 	Full    bool   // the last plan had as many steps as a plan may have
-	Found   []FoundData
-}
-
-// FoundData is a file in which words of the task stand.
-type FoundData struct {
-	Path  string
-	Words []string
+	Found   []string // files in which words of the task stand
 }
 
 // ArgumentsData asks for the arguments of one tool. Again tells that the call before did not do the step.
