@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // changeVerbs begin a step that changes something. Words that often mean something else, such as "remove duplicates" or "create a list",
@@ -37,6 +38,58 @@ func wantsDestroyed(goal string) bool {
 	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(destroying, word) }) ||
 		slices.ContainsFunc(changeBeginnings[:3], func(word string) bool { return strings.Contains(goal, word) })
+}
+
+// politeness may stand before what a task wants.
+var politeness = []string{"please", "pls", "kindly", "can you", "could you", "would you", "i want you to", "请你", "请", "帮我", "麻烦你"}
+
+func cutPrefixFold(s, prefix string) (rest string, found bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
+
+// changeAsked is the first clause of a task that wants something changed, or "" for other tasks.
+func changeAsked(goal string) string {
+	goal = strings.TrimSpace(goal)
+	for again := true; again; {
+		again = false
+		for _, word := range politeness {
+			rest, polite := cutPrefixFold(goal, word)
+			if polite && (word[0] >= utf8.RuneSelf || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, ",")) {
+				goal, again = strings.TrimLeft(rest, " ,"), true
+			}
+		}
+	}
+	if !asksForChange(goal) {
+		return ""
+	}
+	if words := strings.Fields(strings.ToLower(goal)); len(words) > 1 && (words[1] == "me" || words[1] == "us") {
+		return "" // as in: update me on the errors
+	}
+	end := len(goal)
+	for _, stop := range []string{". ", ", ", "; ", " and ", " then ", "。", "，", "；", "\n"} {
+		if at := strings.Index(goal, stop); at > 0 {
+			end = min(end, at)
+		}
+	}
+	return clip(strings.TrimRight(goal[:end], ".!。！"), 160)
+}
+
+// withTheChange puts what a task wants changed before the steps of its first plan, when they leave it out and all tools only read: the step
+// is refused, so that the answer says what was not done. A small model that cannot do it plans the rest, and keeps silent.
+func (w *work) withTheChange(steps []plannedStep) []plannedStep {
+	change := changeAsked(w.task.Goal)
+	if change == "" || !onlyRead(w.offered.Specs()) || slices.ContainsFunc(steps, func(s plannedStep) bool { return asksForChange(s.Do) }) {
+		return steps
+	}
+	for _, s := range steps {
+		if tool, known := w.offered.Lookup(s.Tool); known && tool.Spec().ReadOnly {
+			return append([]plannedStep{{File: s.File, Tool: s.Tool, Do: change}}, steps...)
+		}
+	}
+	return steps
 }
 
 // cannotChange reports whether a step asks a tool that only reads to change something.

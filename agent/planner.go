@@ -46,7 +46,11 @@ func (w *work) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.takePlan(ctx, plan.About, plan.steps())
+	steps := plan.steps()
+	if w.counters.Iterations == 1 {
+		steps = w.withTheChange(steps)
+	}
+	w.takePlan(ctx, plan.About, steps)
 	if _, ok := nextStep(w.plan); !ok && !data.Full {
 		w.noProgress("the new plan only repeats finished steps")
 	}

@@ -84,3 +84,28 @@ func TestAStepThatChangesIsNotDoneWithAToolThatReads(t *testing.T) {
 	r := newRig(t, nil, plan("set a mark|mark"), args(`{"text":"x"}`), review("done"), answer("marked"))
 	require.Equal(t, "done", states(r.run("Set a mark.")), "this tool can")
 }
+
+// A small model that cannot change something plans what is left of the task, and says nothing of the change.
+func TestAChangeThatThePlanLeavesOutIsRefused(t *testing.T) {
+	t.Parallel()
+	onlyLook := func(c *agent.Config) {
+		var err error
+		c.Tools, err = c.Tools.Only("look")
+		require.NoError(t, err)
+	}
+	r := newRig(t, onlyLook, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+	report := r.run("Please set the weight of the stone to 9 kg, and tell me what it is now.")
+	require.Equal(t, "refused done", states(report))
+	require.Equal(t, "Not done, because it is not allowed: set the weight of the stone to 9 kg\n\n12 kg", report.Answer)
+	require.Equal(t, []string{"look stone"}, r.ran())
+
+	r = newRig(t, onlyLook, plan("set the weight|look|stone", "weigh the stone|look|stone"), review("done"), answer("12 kg"))
+	require.Equal(t, "refused done", states(r.run("Set the weight of the stone to 9 kg. What is it now?")), "once is enough")
+
+	for _, goal := range []string{"How heavy is the stone?", "Update me on the stone", "What does \"set\" mean here?"} {
+		r = newRig(t, onlyLook, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+		require.Equal(t, "done", states(r.run(goal)), goal)
+	}
+	r = newRig(t, nil, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+	require.Equal(t, "done", states(r.run("Set the weight of the stone to 9 kg.")), "there is a tool that changes something")
+}

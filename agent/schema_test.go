@@ -354,3 +354,14 @@ func TestWantsDestroyed(t *testing.T) {
 		require.Equal(t, want, wantsDestroyed(goal), goal)
 	}
 }
+
+func TestChangeAsked(t *testing.T) {
+	t.Parallel()
+	for goal, want := range map[string]string{
+		"Could you please delete the row, and count the others?": "delete the row",
+		"pls drop it": "drop it", "请把它改成九": "", "请修改端口为 80，然后告诉我": "修改端口为 80", "Change v1.2 to v1.3. Then list all": "Change v1.2 to v1.3",
+		"pleasedelete": "", "What to delete?": "", "": "", "delete": "delete",
+	} {
+		require.Equal(t, want, changeAsked(goal), goal)
+	}
+}

@@ -68,8 +68,8 @@ type PlannerData struct {
 	Task    string
 	Missing []string
 	Known   bool
-	Guide   string // skill whose instructions were just read; empty: none
-	Full    bool   // the last plan had as many steps as a plan may have
+	Guide   string   // skill whose instructions were just read; empty: none
+	Full    bool     // the last plan had as many steps as a plan may have
 	Found   []string // files in which words of the task stand
 }
 

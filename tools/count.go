@@ -19,6 +19,7 @@ type countLinesArgs struct {
 
 // LineCounts is the Data of count_lines.
 type LineCounts struct {
+	Content string      `json:"content,omitempty"` // all of a single short file
 	Path    string      `json:"path"`
 	Files   []LineCount `json:"files"` // the first ones
 	Total   int         `json:"total"` // lines of all files
@@ -68,7 +69,10 @@ func countLinesTool(w *workspace) Tool {
 				counts.Files = append(counts.Files, LineCount{path, lines})
 			}
 		}
-		return Result{Data: counts, Text: countsText(counts, single, files.onlyIgnored)}, nil
+		if single && len(files.paths) == 1 {
+			counts.Content = w.shortContent(ctx, files.paths[0])
+		}
+		return Result{Data: counts, Text: countsText(counts, single, files.onlyIgnored) + allOfIt(counts.Content)}, nil
 	})
 }
 

@@ -429,7 +429,7 @@ func TestCountLines(t *testing.T) {
 		"f.log.gz": gzipped(t, "a\nb\n"),
 	})
 	r := builtins(t, dir)
-	require.Equal(t, "a.go: 3 lines", mustCall(t, r, "count_lines", map[string]any{"path": "a.go"}).Text)
+	require.Equal(t, "a.go: 3 lines\nThe file is short; this is all of it:\n1\n2\n3", mustCall(t, r, "count_lines", map[string]any{"path": "a.go"}).Text)
 	require.Equal(t, "long.txt: 2 lines", mustCall(t, r, "count_lines", map[string]any{"path": "long.txt"}).Text)
 	require.Equal(t, "total: 5 lines in 3 text files\na.go: 3\nb.go: 0\nsub/c.go: 2",
 		mustCall(t, r, "count_lines", map[string]any{"path": ".", "pattern": "*.go"}).Text)

@@ -32,6 +32,7 @@ type FileMetadata struct {
 	Tables     []string  `json:"tables,omitempty"` // of a SQLite database
 	Files      *int      `json:"files,omitempty"`  // directly in a folder
 	Folders    *int      `json:"folders,omitempty"`
+	Content    string    `json:"content,omitempty"` // all of a short text file
 }
 
 func metadataTool(w *workspace) Tool {
@@ -47,7 +48,10 @@ func metadataTool(w *workspace) Tool {
 		if err != nil {
 			return Result{}, toolError("examining "+args.FilePath, err)
 		}
-		return Result{Data: meta, Text: metadataText(meta)}, nil
+		if meta.Kind == "text" {
+			meta.Content = w.shortContent(ctx, args.FilePath)
+		}
+		return Result{Data: meta, Text: metadataText(meta) + allOfIt(meta.Content)}, nil
 	})
 }
 

@@ -20,7 +20,7 @@ func TestMetadata(t *testing.T) {
 	require.NoError(t, os.Chtimes(filepath.Join(dir, "a.txt"), at, at))
 	makeDatabase(t, filepath.Join(dir, "shop.db"), "CREATE TABLE orders(id)")
 	r := builtins(t, dir)
-	require.Equal(t, "a.txt\nkind: text\nsize: 7 bytes\nlines: 2\nencoding: utf-8\nmodified: 2024-03-01T12:00:00Z",
+	require.Equal(t, "a.txt\nkind: text\nsize: 7 bytes\nlines: 2\nencoding: utf-8\nmodified: 2024-03-01T12:00:00Z\nThe file is short; this is all of it:\none\ntwo",
 		mustCall(t, r, "get_file_metadata", map[string]any{"file_path": "a.txt"}).Text)
 	for path, says := range map[string]string{
 		"app.log.gz": "compressed with gzip\n",

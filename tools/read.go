@@ -209,11 +209,7 @@ func contentText(c FileContent, f *textFile, args readFileArgs) string {
 		b.WriteString(c.Content)
 	}
 	if c.AtEnd {
-		text := strings.TrimSuffix(b.String(), "\n")
-		if c.StartLine == 1 {
-			text += tableExtremes(c.Path, c.Content)
-		}
-		return text
+		return strings.TrimSuffix(b.String(), "\n")
 	}
 	if !strings.HasSuffix(c.Content, "\n") {
 		b.WriteByte('\n')

@@ -164,6 +164,15 @@ func (w *workspace) shortContent(ctx context.Context, path string) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
+// allOfIt shows a short file below what a tool was asked to tell of it: a small model asks for the lines or the size of a file when it wants
+// to know what stands in it.
+func allOfIt(content string) string {
+	if content == "" {
+		return ""
+	}
+	return "\nThe file is short; this is all of it:\n" + strings.TrimRight(content, "\n")
+}
+
 // searchTargets returns the files that a path, folder or glob names, and whether it names one file exactly.
 func (w *workspace) searchTargets(ctx context.Context, path string) (files globFiles, single bool, problem *Error) {
 	t, problem := w.resolve(path)
@@ -426,6 +435,10 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	var b strings.Builder
 	found := r.Total
 	switch {
+	case r.Content != "" && found+r.OtherCase == 0: // what there is comes first: "0 lines" reads as an answer
+		fmt.Fprintf(&b, "%s is short, and no line of it contains %q as it is written; this is all of it:\n%s",
+			oneLine(files.paths[0]), args.Query, strings.TrimRight(r.Content, "\n"))
+		return b.String()
 	case r.Total == 0 && r.OtherCase == 0:
 		b.WriteString(r.noMatch(args.Query))
 	case r.Total == 0:
@@ -464,12 +477,7 @@ func searchText(r SearchResult, args searchFileArgs, files globFiles) string {
 	}
 	writeFileCounts(&b, r, files)
 	if r.Content != "" {
-		if found > 0 {
-			b.WriteString("\nThe")
-		} else {
-			b.WriteString(". The")
-		}
-		b.WriteString(" file is short; this is all of it:\n" + strings.TrimRight(r.Content, "\n") + tableExtremes(files.paths[0], r.Content))
+		b.WriteString(allOfIt(r.Content))
 	}
 	return b.String()
 }

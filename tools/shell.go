@@ -62,6 +62,8 @@ type ShellResult struct {
 	TimedOut    bool   `json:"timed_out"`
 	// Unfiltered begins what the pipeline gives without its last grep, when that let nothing through.
 	Unfiltered string `json:"unfiltered,omitempty"`
+	// Unborn is the branch of a repository without a commit, which git branch does not list.
+	Unborn string `json:"unborn,omitempty"`
 
 	stdoutLeft, stderrLeft int64
 	stdoutType             string // a media type when stdout is no text
@@ -132,6 +134,9 @@ func (s *shell) execute(ctx context.Context, plan *shellPlan, command string) (R
 			result.Unfiltered = clip(withoutLineEnd(before.Stdout), unfilteredRunes)
 		}
 	}
+	if programs := plan.onlyPipeline(); err == nil && result.ExitCode == 0 && result.StdoutBytes == 0 && len(programs) == 1 {
+		result.Unborn = s.unbornBranch(programs[0].argv)
+	}
 	out := Result{Data: result, Text: shellText(result, plan)}
 	switch {
 	case ctx.Err() != nil:
@@ -188,6 +193,9 @@ func shellText(r ShellResult, plan *shellPlan) string {
 		b.WriteString(", no output")
 		if r.nothingMatched(plan) {
 			b.WriteString(": nothing matched")
+		}
+		if r.Unborn != "" {
+			b.WriteString("\nThe repository has no commit yet; its branch is " + oneLine(r.Unborn))
 		}
 		if r.Unfiltered != "" {
 			b.WriteString("\nWithout the last grep the output is:\n" + r.Unfiltered)

@@ -249,3 +249,20 @@ func (s *shell) gitOutput(ctx context.Context, git string, env []string, args ..
 	err := cmd.Run()
 	return out.String(), err == nil
 }
+
+// unbornBranch is the branch that a repository in the workspace begins with, when git branch listed none because there is no commit.
+func (s *shell) unbornBranch(argv []string) string {
+	if argv[0] != "git" || !slices.Contains(argv, "branch") {
+		return ""
+	}
+	t, problem := s.w.resolve(filepath.Join(".git", "HEAD"))
+	if problem != nil || t.info == nil || !t.info.Mode().IsRegular() || t.info.Size() > 1024 {
+		return ""
+	}
+	head, err := os.ReadFile(t.real)
+	if err != nil {
+		return ""
+	}
+	branch, _ := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	return branch
+}

@@ -499,3 +499,20 @@ func TestFieldsAreSeparatedAsInTheFile(t *testing.T) {
 		require.Equal(t, want, strings.TrimSpace(mustCall(t, r, "execute_shell_command", map[string]any{"command": command}).Text), command)
 	}
 }
+
+func TestBranchOfARepositoryWithoutACommit(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		".git/HEAD": "ref: refs/heads/feature/first\n", ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
+		".git/objects/info/alternates": "", ".git/refs/.keep": "",
+	})
+	r := builtins(t, dir)
+	result := mustCall(t, r, "execute_shell_command", map[string]any{"command": "git branch"})
+	require.Equal(t, "exit code 0, no output\nThe repository has no commit yet; its branch is feature/first", result.Text)
+	require.Equal(t, "feature/first", result.Data.(ShellResult).Unborn)
+	require.Empty(t, mustCall(t, r, "execute_shell_command", map[string]any{"command": "git ls-files"}).Data.(ShellResult).Unborn)
+}
