@@ -378,6 +378,7 @@ func (w *work) outside() outside {
 		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0,
 	}
 	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.namedIn(w.task.Goal) || wantsDestroyed(w.task.Goal)
+	out.unread = w.task.Facts.namesUnread(w.task.Goal, b.History)
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}

@@ -71,7 +71,8 @@ type about string
 
 const (
 	aboutKnowledge about = "general knowledge" // the answer follows; there are no steps
-	aboutSaid      about = "what was said"     // in the conversation, or is to be remembered
+	aboutSaid      about = "what was said"     // now or before; there are steps only to look it up
+	aboutFact      about = "to remember"       // what the user says to keep
 	aboutMachine   about = "this machine"      // files, databases, the system
 )
 
@@ -81,17 +82,22 @@ type planReply struct {
 	Steps []plannedStep `json:"steps,omitempty"`
 }
 
-// steps are those to do. A plan about general knowledge has the one that takes no tool.
+// steps are those to do. A plan without any has the one that takes no tool.
 func (p planReply) steps() []plannedStep {
-	if p.About == aboutKnowledge && len(p.Steps) == 0 {
-		return []plannedStep{{File: NoFile, Tool: NoTool, Do: "answer from general knowledge"}}
+	if len(p.Steps) == 0 {
+		return []plannedStep{p.About.answer()}
 	}
 	return p.Steps
 }
 
+// answer is the step of a plan that has none.
+func (a about) answer() plannedStep {
+	return plannedStep{File: NoFile, Tool: NoTool, Do: "answer from " + string(a)}
+}
+
 // planText is what the model wrote to make a plan.
 func planText(a about, steps []plannedStep) string {
-	if a == aboutKnowledge {
+	if len(steps) == 1 && steps[0] == a.answer() {
 		steps = nil
 	}
 	return compactJSON(planReply{a, steps})

@@ -102,15 +102,21 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	if !out.tied {
 		plans = append(plans, object(property{"about", oneOf(string(aboutKnowledge))}))
 	}
-	if out.said || !out.asked {
-		plans = append(plans, planned(aboutSaid, stepWithoutFile(limits, append([]string{NoTool}, recordTools(specs, out)...)...)))
+	if (out.said || !out.asked) && !out.named && !out.unread {
+		plans = append(plans, object(property{"about", oneOf(string(aboutSaid))}))
+		if lookup := toolsThat(specs, func(s tools.Spec) bool { return out.records && only(s, tools.SubjectMemory) }); len(lookup) > 0 {
+			plans = append(plans, planned(aboutSaid, stepWithoutFile(limits, lookup...)))
+		}
+	}
+	if keep := toolsThat(specs, func(s tools.Spec) bool { return !out.asked && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
+		plans = append(plans, planned(aboutFact, stepWithoutFile(limits, keep...)))
 	}
 	plans = append(plans, planned(aboutMachine, anyOf(asked)))
 	accepted := step(boundedText(0, longest), name())
 	accepted.Required = []string{"tool", "do"}
 	withSteps := object(property{"about", name()}, property{"steps", boundedList(accepted, 1, limits.MaxPlanSteps)})
 	withSteps.Required = []string{"steps"}
-	return newForm(anyOf(plans), anyOf([]*jsonschema.Schema{object(property{"about", oneOf(string(aboutKnowledge))}), withSteps}))
+	return newForm(anyOf(plans), anyOf([]*jsonschema.Schema{object(property{"about", oneOf(string(aboutKnowledge), string(aboutSaid))}), withSteps}))
 }
 
 // stepWithoutFile asks for a step that is about no file: what is to be done tells its tool, where a file tells it otherwise.
@@ -134,10 +140,11 @@ type outside struct {
 	records bool     // there are turns or results that are not shown whole
 	// asked tells that the task is a question. A small model takes one about what it was told for a reason to remember that again, with
 	// a value of its own making, so that facts are remembered only of what is stated.
-	asked bool
-	said  bool // there is something that was said before
-	named bool // the task names the tool that it is to be done with
-	tied  bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
+	asked  bool
+	said   bool // there is something that was said before
+	unread bool // the task names a file that no earlier turn looked into
+	named  bool // the task names the tool that it is to be done with
+	tied   bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
 }
 
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.

@@ -126,27 +126,39 @@ func TestPlanOffersNoFileThatNoToolTakes(t *testing.T) {
 	require.Equal(t, []offer{{"none", "none"}}, offers(t, f))
 }
 
-// A task is about general knowledge only where nothing ties it to the machine, and about what was said only where there is such a thing,
-// or it says something itself.
+// A task is about general knowledge only where nothing ties it to the machine, about what was said only where there is such a thing or it
+// says something itself, and there is something to remember only in what is no question.
 func TestWhatAPlanCanBeAbout(t *testing.T) {
 	t.Parallel()
+	specs := append(slices.Clone(subjectSpecs), tools.Spec{Name: "keep", Takes: []tools.Subject{tools.SubjectFact}}, tools.Spec{Name: "recall", Takes: []tools.Subject{tools.SubjectMemory}})
+	none := func(tool string) []plannedStep { return []plannedStep{{NoFile, tool, "do it"}} }
+	plans := map[string]string{
+		"knowledge": planText(aboutKnowledge, []plannedStep{aboutKnowledge.answer()}), "said": planText(aboutSaid, []plannedStep{aboutSaid.answer()}),
+		"look up": planText(aboutSaid, none("recall")), "keep": planText(aboutFact, none("keep")), "machine": planText(aboutMachine, none(NoTool)),
+	}
 	for _, test := range []struct {
 		out  outside
-		want []about
+		want string
 	}{
-		{outside{asked: true}, []about{aboutKnowledge, aboutMachine}},
-		{outside{}, []about{aboutKnowledge, aboutSaid, aboutMachine}},
-		{outside{asked: true, said: true}, []about{aboutKnowledge, aboutSaid, aboutMachine}},
-		{outside{tied: true}, []about{aboutSaid, aboutMachine}},
-		{outside{asked: true, tied: true}, []about{aboutMachine}},
+		{outside{asked: true}, "knowledge machine"},
+		{outside{}, "keep knowledge machine said"},
+		{outside{asked: true, said: true}, "knowledge machine said"},
+		{outside{asked: true, said: true, records: true}, "knowledge look up machine said"},
+		{outside{tied: true}, "keep machine said"},
+		{outside{asked: true, tied: true}, "machine"},
+		{outside{said: true, tied: true, unread: true}, "keep machine"},
+		{outside{said: true, tied: true, named: true}, "machine"},
 	} {
-		f, err := planForm(subjectSpecs, Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, test.out, Limits{}.withDefaults())
+		f, err := planForm(specs, Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, test.out, Limits{}.withDefaults())
 		require.NoError(t, err)
-		for _, a := range []about{aboutKnowledge, aboutSaid, aboutMachine} {
-			steps := []plannedStep{{NoFile, NoTool, "think"}}
-			problem := validate(t, f.schema, planText(a, steps))
-			require.Equal(t, slices.Contains(test.want, a), problem == nil, "%+v: %s", test.out, a)
+		var fit []string
+		for name, plan := range plans {
+			if validate(t, f.schema, plan) == nil {
+				fit = append(fit, name)
+			}
 		}
+		slices.Sort(fit)
+		require.Equal(t, test.want, strings.Join(fit, " "), "%+v", test.out)
 		require.Error(t, validate(t, f.schema, planText(aboutSaid, []plannedStep{{"a.txt", "read", "look"}})), "what was said is in no file")
 	}
 	got, err := decode[planReply](mustForm(t), `{"about":"general knowledge"}`)
@@ -171,6 +183,10 @@ func TestATaskThatNamesAFileIsAboutTheMachine(t *testing.T) {
 		require.Equal(t, want, facts.namedIn(goal), goal)
 	}
 	require.True(t, Facts{Attached: []string{"x"}}.namedIn("Sum it up"))
+	seen := []Turn{{Entries: []Entry{{Call: &Call{Arguments: []byte(`{"file_path":"notes/plan.md"}`)}}}}}
+	require.True(t, facts.namesUnread("What does plan.md say?", nil))
+	require.False(t, facts.namesUnread("What did plan.md say?", seen))
+	require.False(t, facts.namesUnread("What was it?", nil))
 }
 
 // A model without a grammar may leave the file out, or choose what is not offered: the tool then says what is wrong.

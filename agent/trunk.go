@@ -23,6 +23,18 @@ type Facts struct {
 	Found        []Found  `json:"found,omitempty"`      // files in which words of the task stand, the best first
 }
 
+// namesUnread reports whether a text names a file that no call of earlier turns was about.
+func (f Facts) namesUnread(text string, history []Turn) bool {
+	return slices.ContainsFunc(f.Files, func(file File) bool {
+		if !(Facts{Files: []File{file}}).namedIn(text) {
+			return false
+		}
+		return !slices.ContainsFunc(history, func(t Turn) bool {
+			return slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return strings.Contains(string(c.Arguments), file.Path) })
+		})
+	})
+}
+
 // Found is a file in which words of the task stand close together.
 type Found struct {
 	Path  string   `json:"path"`

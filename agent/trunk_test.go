@@ -148,7 +148,7 @@ func TestExamplesAreThoseWhoseToolsAreAllOffered(t *testing.T) {
 		}
 		return b.String()
 	}
-	require.Contains(t, plans(), `{"about":"what was said","steps":[{"file":"none","do":`, "as a plan is written")
+	require.Contains(t, plans("remember"), `{"about":"to remember","steps":[{"file":"none","do":`, "as a plan is written")
 	require.Contains(t, plans(), `{"about":"general knowledge"}`, "it has no steps")
 	require.NotContains(t, plans(), "query_sqlite")
 	require.Contains(t, plans("query_sqlite"), `"query_sqlite"`)
