@@ -29,7 +29,7 @@ func TestSearchThatFindsNothingShowsTheNearestLines(t *testing.T) {
 		return result
 	}
 	result := find(`{"file_path":"journal.txt","query":"the boiler inspector"}`)
-	require.Contains(t, result.Text, "1 line has all words of \"the boiler inspector\", though not in this order, in journal.txt (301 lines searched); 8 of them and of lines near to it:\n")
+	require.Contains(t, result.Text, "1 line has all words of \"the boiler inspector\", though not in this order, in journal.txt (301 lines searched); 2 of them and of lines near to it:\n")
 	require.Contains(t, result.Text, "\nline 301: Inspector booked for the boiler, reference BQ-1")
 	data := result.Data.(SearchResult)
 	require.Empty(t, data.Matches, "they are no matches")

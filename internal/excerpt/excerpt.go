@@ -28,6 +28,10 @@ const (
 // neighbour is the share of its score that a piece lends to those beside it: a value often stands below its heading.
 const neighbour = 0.3
 
+// weak is the share of the best score below which a piece is not shown beside one that is near: it would only draw the eye away. Less than
+// [neighbour], so that what stands beside the best is shown.
+const weak = 0.25
+
 // Piece is a line of a text, or a part of a long one.
 type Piece struct {
 	Line   int    // number of the line, from 1
@@ -198,9 +202,13 @@ func (s *search) best(chars int) []Piece {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.number, b.number))
 	})
 	var chosen []Piece
+	least := 0.0
+	if s.found[0].share >= Near {
+		least = weak * s.found[0].score
+	}
 	for _, h := range s.found {
 		size := utf8.RuneCount(h.text)
-		if size > chars {
+		if size > chars || h.score < least {
 			continue
 		}
 		chars -= size

@@ -144,3 +144,16 @@ func TestFirstQuestionThatIsNearCounts(t *testing.T) {
 	require.Empty(t, First(text, 60, "", "nothing here"))
 	require.Empty(t, First(text, 60))
 }
+
+// Lines that share a common word with the question are not shown beside the one that answers it.
+func TestNearestLeavesOutWhatIsFarBehind(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("entry %d: the cellar has %d crates on hand", i, 3*i+7))
+	}
+	lines[30] = "entry 30: stolen ladder registered under number QX-5"
+	pieces := Nearest([]byte(strings.Join(lines, "\n")), "Under which number was the stolen ladder registered?", 900)
+	require.Equal(t, []int{30, 31, 32}, numbers(pieces))
+	require.Greater(t, len(Nearest([]byte(strings.Join(lines, "\n")), "How many crates has the cellar?", 900)), 3, "none is far ahead")
+}
