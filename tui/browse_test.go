@@ -193,6 +193,23 @@ func TestATableThatDoesNotFitBecomesRecords(t *testing.T) {
 	require.Empty(t, tableLines(nil, 20, ready(t, 80, 24).now))
 }
 
+func TestTheLastCellOfATableGoesOnBelow(t *testing.T) {
+	t.Parallel()
+	columns := []app.TableColumn{{Title: "COMMAND"}, {Title: "DOES", Flexible: true}}
+	table := &app.Table{Columns: columns, Rows: [][]any{{"/new", "begins another conversation"}, {"/quit", strings.Repeat("leaves ", 12)}}}
+	show := func(width int) string {
+		var out []string
+		for _, l := range tableLines(table, width, ready(t, 80, 24).now) {
+			require.LessOrEqual(t, l.Width(), width)
+			out = append(out, strings.TrimRight(l.String(), " "))
+		}
+		return strings.Join(out, "\n")
+	}
+	require.Equal(t, "COMMAND  DOES\n/new     begins another\n         conversation\n/quit    leaves leaves\n         leaves leaves\n         leaves leaves …", show(24))
+	require.Equal(t, "COMMAND  DOES\n/new     begins another conversation\n/quit    leaves leaves leaves leaves\n         leaves leaves leaves leaves\n         leaves leaves leaves leaves", show(37))
+	require.Equal(t, "COMMAND  DOES\n/new     begins\n         another\n         conversa…\n/quit    leaves\n         leaves\n         leaves …", show(18), "no more than three lines")
+}
+
 func TestWhatCannotBeFoundLeavesThePlace(t *testing.T) {
 	t.Parallel()
 	r := ready(t, 80, 24)

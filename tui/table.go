@@ -15,6 +15,8 @@ import (
 const (
 	columnGap   = 2 // columns between two cells
 	leastColumn = 8 // columns that a flexible cell keeps
+	// mostCellLines is on how many lines a cell is shown at most.
+	mostCellLines = 3
 )
 
 // tableLines shows a table in a width, at a time: columns side by side while they fit, else each row as a record.
@@ -39,9 +41,25 @@ func tableLines(t *app.Table, width int, now time.Time) []cells.Line {
 	}
 	out := []cells.Line{tableRow(t.Columns, titles, widths, cells.Style{Role: cells.Muted, Attr: cells.Bold}).Clip(width)}
 	for _, line := range texts {
-		out = append(out, tableRow(t.Columns, line, widths, cells.Style{}).Clip(width))
+		out = append(out, rowLines(t.Columns, line, widths, width)...)
 	}
 	return out
+}
+
+// rowLines is a row, with the last cell on several lines when it gives way and is too long for one.
+func rowLines(columns []app.TableColumn, texts []string, widths []int, width int) []cells.Line {
+	last := len(columns) - 1
+	if last < 1 || !columns[last].Flexible || cells.Width(texts[last]) <= widths[last] || 3*widths[last] < width {
+		return []cells.Line{tableRow(columns, texts, widths, cells.Style{}).Clip(width)}
+	}
+	first := cells.Concat(tableRow(columns[:last], texts[:last], widths[:last], cells.Style{}), cells.Plain(strings.Repeat(" ", columnGap)))
+	rest := cells.Plain(strings.Repeat(" ", first.Width()))
+	lines := cells.Wrapping{Width: width, First: first, Rest: rest}.Lines(cells.Plain(texts[last]))
+	if len(lines) > mostCellLines {
+		lines = lines[:mostCellLines]
+		lines[mostCellLines-1] = cells.Concat(lines[mostCellLines-1], cells.Plain(" …")).Clip(width)
+	}
+	return lines
 }
 
 // columnWidths returns how wide the columns are when the flexible one gives way, and whether that is enough.
