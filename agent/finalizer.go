@@ -13,7 +13,7 @@ import (
 // writeAnswer asks for the answer. One that is empty, or no answer, is asked for once more; one that is cut twice is kept as a partial
 // answer. What was refused is said before it by the program, because a small model may leave it out.
 func (w *work) writeAnswer(ctx context.Context) error {
-	data := templates.FinalizerData{Task: w.task.Goal, Language: languageOf(w.task.Goal)}
+	data := templates.FinalizerData{Task: w.task.Goal, Language: answerLanguage(w.task.Goal)}
 	for _, c := range w.calls() {
 		data.Evidence = data.Evidence || !c.Skipped
 	}
@@ -43,7 +43,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		data.Fence = fence(compactJSON(data.Near))
 	}
 	question := templates.Render(templates.Finalizer, data)
-	preface := refusal(data.Language, data.Refused)
+	preface := refusal(languageOf(w.task.Goal), data.Refused)
 	r := request{label: "answer", instruction: question, stream: true, preface: preface}
 	text, err := w.ask(ctx, r)
 	if cut, ok := errors.AsType[*CutError](err); ok {

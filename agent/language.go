@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -20,6 +21,21 @@ var languages = []struct {
 // latinPerSign is how many Latin letters weigh as much as one letter of another script: names of files and columns are Latin
 // in every language, and a Chinese sign stands for a word or half of one.
 const latinPerSign = 4
+
+// askedLanguage is what the answer's language is called when the task is about another language than its own.
+const askedLanguage = "the language that the task asks for"
+
+// otherLanguage finds a task that is about another language in the languages that a script tells. Told to answer in Chinese, a model
+// translates a Chinese word into Chinese.
+var otherLanguage = regexp.MustCompile(`(?:英|法|德|日|韩|俄|泰|西班牙|意大利|葡萄牙|拉丁|阿拉伯|希腊)[语文]|外语|翻译|译成|(?:英|仏|独|中国)語|翻訳|영어|중국어|일본어|번역`)
+
+// answerLanguage is the language of the answer to a task, for the instruction that asks for it.
+func answerLanguage(task string) string {
+	if language := languageOf(task); language == taskLanguage || !otherLanguage.MatchString(task) {
+		return language
+	}
+	return askedLanguage
+}
 
 // languageOf names the language that a task is written in as far as its script tells, for the instruction that asks for the
 // answer. Small models otherwise answer in the language of the evidence. Nothing else depends on it.

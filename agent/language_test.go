@@ -41,3 +41,13 @@ func TestRefusalIsSaidInTheLanguageOfTheTask(t *testing.T) {
 		require.True(t, known, language)
 	}
 }
+
+func TestAnswerLanguage(t *testing.T) {
+	t.Parallel()
+	for task, want := range map[string]string{
+		"“再见”用法语怎么说？": askedLanguage, "把这句话翻译一下": askedLanguage, "今天语文课讲了什么？": "Chinese", "请读 a.txt": "Chinese",
+		"How do I say it in French?": taskLanguage, "이것을 번역해 주세요": askedLanguage, "何時ですか": "Japanese",
+	} {
+		require.Equal(t, want, answerLanguage(task), task)
+	}
+}
