@@ -111,7 +111,9 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	if keep := toolsThat(specs, func(s tools.Spec) bool { return !out.asked && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
 		plans = append(plans, planned(aboutFact, stepWithoutFile(limits, keep...)))
 	}
-	plans = append(plans, planned(aboutMachine, anyOf(asked)))
+	if !out.quoted || !out.asked || out.tied {
+		plans = append(plans, planned(aboutMachine, anyOf(asked)))
+	}
 	accepted := step(boundedText(0, longest), name())
 	accepted.Required = []string{"tool", "do"}
 	withSteps := object(property{"about", name()}, property{"steps", boundedList(accepted, 1, limits.MaxPlanSteps)})
@@ -142,6 +144,7 @@ type outside struct {
 	// a value of its own making, so that facts are remembered only of what is stated.
 	asked  bool
 	said   bool // there is something that was said before
+	quoted bool // what was said before and is near to the task is quoted in front of it
 	unread bool // the task names a file that no earlier turn looked into
 	named  bool // the task names the tool that it is to be done with
 	tied   bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet

@@ -148,6 +148,9 @@ func TestWhatAPlanCanBeAbout(t *testing.T) {
 		{outside{asked: true, tied: true}, "machine"},
 		{outside{said: true, tied: true, unread: true}, "keep machine"},
 		{outside{said: true, tied: true, named: true}, "machine"},
+		{outside{asked: true, said: true, quoted: true}, "knowledge said"},
+		{outside{asked: true, said: true, quoted: true, tied: true}, "machine said"},
+		{outside{said: true, quoted: true}, "keep knowledge machine said"},
 	} {
 		f, err := planForm(specs, Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, test.out, Limits{}.withDefaults())
 		require.NoError(t, err)
@@ -380,4 +383,12 @@ func TestChangeAsked(t *testing.T) {
 	} {
 		require.Equal(t, want, changeAsked(goal), goal)
 	}
+}
+
+func TestQuotesAnswer(t *testing.T) {
+	t.Parallel()
+	quotes := []Recalled{{Turn: 1, Text: "User: Hello! The lease of my studio ends on 2032-03-08, and the scans lie under /mnt/scans.\nAnswer: Noted."}}
+	require.True(t, quotesAnswer(quotes, "When does the lease of my studio end?"))
+	require.False(t, quotesAnswer(quotes, "Which branch of the repository is checked out?"))
+	require.False(t, quotesAnswer(nil, "When does the lease of my studio end?"))
 }
