@@ -77,7 +77,7 @@ func found(ctx context.Context, workspace, goal string, files []agent.File) []ag
 		for word := range all {
 			frequency[word]++
 		}
-		if len(together) >= minFoundWords {
+		if distinctWords(together) >= minFoundWords {
 			candidates = append(candidates, candidate{f.Path, together})
 		}
 	}
@@ -188,6 +188,22 @@ func placesOf(path, text string, words []string) (together []string, all map[str
 		}
 	}
 	return together, all
+}
+
+// distinctWords counts words, of pairs in a script without blanks those that do not overlap: three signs that are one word have two pairs.
+func distinctWords(words []string) int {
+	count := 0
+	var last rune // of the pair that was counted last
+	for _, word := range words {
+		first, _ := utf8.DecodeRuneInString(word)
+		if unicode.Is(unicode.Han, first) && first == last {
+			last = 0
+			continue
+		}
+		count++
+		last, _ = utf8.DecodeLastRuneInString(word)
+	}
+	return count
 }
 
 // hasWord reports whether a word begins somewhere in a line; in a script without blanks, whether it stands there.

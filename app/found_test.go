@@ -82,3 +82,11 @@ func TestFoundFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
 	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link")))
 	require.Empty(t, found(context.Background(), dir, "amber birch", []agent.File{{Path: "link", Kind: "text"}}))
 }
+
+func TestDistinctWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"数据库": 1, "数据 索引": 2, "公司名称": 2, "roses kettle": 2, "": 0} {
+		order, _ := wordsOf(text)
+		require.Equal(t, want, distinctWords(order), text)
+	}
+}
