@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/llama-agent/llama-agent/graph"
-	"github.com/llama-agent/llama-agent/internal/excerpt"
 	"github.com/llama-agent/llama-agent/lifecycle"
 	"github.com/llama-agent/llama-agent/templates"
 	"github.com/llama-agent/llama-agent/tools"
@@ -379,18 +378,12 @@ func (w *work) outside() outside {
 		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0,
 	}
 	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.namedIn(w.task.Goal) || wantsDestroyed(w.task.Goal)
-	out.quoted = w.counters.Iterations <= 1 && quotesAnswer(b.Recalled, w.task.Goal)
+	out.quoted = w.counters.Iterations <= 1 && len(b.Recalled) > 0
 	out.unread = w.task.Facts.namesUnread(w.task.Goal, b.History)
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })
 	}
 	return out
-}
-
-// quotesAnswer reports whether one of the quotes of earlier turns is near to a task, so that nothing has to be looked for.
-func quotesAnswer(quotes []Recalled, goal string) bool {
-	const chars = 2000
-	return slices.ContainsFunc(quotes, func(q Recalled) bool { return excerpt.IsNear(excerpt.Nearest([]byte(q.Text), goal, chars)) })
 }
 
 // namesTool reports whether the task says by which tool it is to be done.

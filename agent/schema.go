@@ -111,9 +111,7 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	if keep := toolsThat(specs, func(s tools.Spec) bool { return !out.asked && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
 		plans = append(plans, planned(aboutFact, stepWithoutFile(limits, keep...)))
 	}
-	if !out.quoted || !out.asked || out.tied {
-		plans = append(plans, planned(aboutMachine, anyOf(asked)))
-	}
+	plans = append(plans, planned(aboutMachine, anyOf(asked)))
 	accepted := step(boundedText(0, longest), name())
 	accepted.Required = []string{"tool", "do"}
 	withSteps := object(property{"about", name()}, property{"steps", boundedList(accepted, 1, limits.MaxPlanSteps)})
@@ -144,7 +142,7 @@ type outside struct {
 	// a value of its own making, so that facts are remembered only of what is stated.
 	asked  bool
 	said   bool // there is something that was said before
-	quoted bool // what was said before and is near to the task is quoted in front of it
+	quoted bool // earlier turns that share words with the task are quoted in front of it
 	unread bool // the task names a file that no earlier turn looked into
 	named  bool // the task names the tool that it is to be done with
 	tied   bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
@@ -194,7 +192,10 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 			out = append(out, subjectGroup{files[subject], fitting})
 		}
 	}
-	none := append([]string{NoTool}, toolsFor(specs, tools.SubjectNone)...)
+	none := []string{NoTool}
+	if !beyond.quoted || !beyond.asked || beyond.tied { // else a small model writes commands to recall what is quoted
+		none = append(none, toolsFor(specs, tools.SubjectNone)...)
+	}
 	return append(out, subjectGroup{[]string{NoFile}, append(none, recordTools(specs, beyond)...)})
 }
 

@@ -148,9 +148,6 @@ func TestWhatAPlanCanBeAbout(t *testing.T) {
 		{outside{asked: true, tied: true}, "machine"},
 		{outside{said: true, tied: true, unread: true}, "keep machine"},
 		{outside{said: true, tied: true, named: true}, "machine"},
-		{outside{asked: true, said: true, quoted: true}, "knowledge said"},
-		{outside{asked: true, said: true, quoted: true, tied: true}, "machine said"},
-		{outside{said: true, quoted: true}, "keep knowledge machine said"},
 	} {
 		f, err := planForm(specs, Facts{Files: []File{{Path: "a.txt", Kind: "text"}}}, test.out, Limits{}.withDefaults())
 		require.NoError(t, err)
@@ -385,10 +382,18 @@ func TestChangeAsked(t *testing.T) {
 	}
 }
 
-func TestQuotesAnswer(t *testing.T) {
+func TestWhatIsQuotedTakesNoCommand(t *testing.T) {
 	t.Parallel()
-	quotes := []Recalled{{Turn: 1, Text: "User: Hello! The lease of my studio ends on 2032-03-08, and the scans lie under /mnt/scans.\nAnswer: Noted."}}
-	require.True(t, quotesAnswer(quotes, "When does the lease of my studio end?"))
-	require.False(t, quotesAnswer(quotes, "Which branch of the repository is checked out?"))
-	require.False(t, quotesAnswer(nil, "When does the lease of my studio end?"))
+	for _, test := range []struct {
+		out  outside
+		want []string
+	}{
+		{outside{asked: true, quoted: true}, []string{NoTool}},
+		{outside{asked: true}, []string{NoTool, "list", "shell"}},
+		{outside{quoted: true}, []string{NoTool, "list", "shell"}},
+		{outside{asked: true, quoted: true, tied: true}, []string{NoTool, "list", "shell"}},
+	} {
+		groups := subjectGroups(subjectSpecs, Facts{}, test.out)
+		require.Equal(t, test.want, groups[len(groups)-1].tools, "%+v", test.out)
+	}
 }
