@@ -14,9 +14,7 @@ var changeVerbs = []string{
 }
 
 // changeBeginnings are the same in languages that are written without spaces.
-var changeBeginnings = []string{
-	"删除", "删掉", "清空", "覆盖", "重命名", "移动", "修改", "更新", "插入", "写入",
-}
+var changeBeginnings = slices.Concat(destroyingSigns, []string{"覆盖", "重命名", "移动", "修改", "更新", "插入", "写入"})
 
 // asksForChange reports whether a step is there to change something. A model that cannot write a DELETE counts rows instead, and then
 // tells that they are deleted; a step like that must not run with a tool that only reads.
@@ -33,11 +31,14 @@ func asksForChange(do string) bool {
 // matter of this machine.
 var destroying = []string{"delete", "erase", "wipe", "purge", "rm", "rmdir", "unlink", "truncate", "drop"}
 
+// destroyingSigns are the same in languages that are written without spaces.
+var destroyingSigns = []string{"删除", "删掉", "清空"}
+
 // wantsDestroyed reports whether a task wants something deleted: that is about this machine, where it is refused.
 func wantsDestroyed(goal string) bool {
 	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(destroying, word) }) ||
-		slices.ContainsFunc(changeBeginnings[:3], func(word string) bool { return strings.Contains(goal, word) })
+		slices.ContainsFunc(destroyingSigns, func(word string) bool { return strings.Contains(goal, word) })
 }
 
 // politeness may stand before what a task wants.

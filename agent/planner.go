@@ -16,7 +16,7 @@ func (w *work) makePlan(ctx context.Context) error {
 		return err
 	}
 	data := templates.PlannerData{Task: w.task.Goal, Known: len(w.task.Background.History) > 0}
-	if w.counters.Iterations == 1 && !w.task.Facts.namedIn(w.task.Goal) {
+	if w.counters.Iterations == 1 && !w.task.Facts.NamedIn(w.task.Goal) {
 		for _, f := range w.task.Facts.Found {
 			data.Found = append(data.Found, oneLine(f.Path)) // with the words before it, a model searches for all of them at once
 		}

@@ -180,9 +180,9 @@ func TestATaskThatNamesAFileIsAboutTheMachine(t *testing.T) {
 	for goal, want := range map[string]bool{
 		"What does notes/plan.md say?": true, "what is in plan.md": true, "Explain a Makefile": true, "Make a plan": false, "see notes": false,
 	} {
-		require.Equal(t, want, facts.namedIn(goal), goal)
+		require.Equal(t, want, facts.NamedIn(goal), goal)
 	}
-	require.True(t, Facts{Attached: []string{"x"}}.namedIn("Sum it up"))
+	require.True(t, Facts{Attached: []string{"x"}}.NamedIn("Sum it up"))
 	seen := []Turn{{Entries: []Entry{{Call: &Call{Arguments: []byte(`{"file_path":"notes/plan.md"}`)}}}}}
 	require.True(t, facts.namesUnread("What does plan.md say?", nil))
 	require.False(t, facts.namesUnread("What did plan.md say?", seen))

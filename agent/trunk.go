@@ -26,7 +26,7 @@ type Facts struct {
 // namesUnread reports whether a text names a file that no call of earlier turns was about.
 func (f Facts) namesUnread(text string, history []Turn) bool {
 	return slices.ContainsFunc(f.Files, func(file File) bool {
-		if !(Facts{Files: []File{file}}).namedIn(text) {
+		if !(Facts{Files: []File{file}}).NamedIn(text) {
 			return false
 		}
 		return !slices.ContainsFunc(history, func(t Turn) bool {
@@ -41,8 +41,8 @@ type Found struct {
 	Words []string `json:"words"`
 }
 
-// namedIn reports whether a text names one of the files, by its path or by the last part of it.
-func (f Facts) namedIn(text string) bool {
+// NamedIn reports whether a text names one of the files, by its path or by the last part of it.
+func (f Facts) NamedIn(text string) bool {
 	return len(f.Attached)+len(f.Mentioned) > 0 || slices.ContainsFunc(f.Files, func(file File) bool {
 		name := file.Path[strings.LastIndexByte(file.Path, '/')+1:]
 		return strings.Contains(text, file.Path) || strings.Contains(name, ".") && strings.Contains(text, name)

@@ -54,13 +54,15 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 	facts.FilesLeftOut = list.Total - len(facts.Files)
 	facts.Mentioned = mentioned(goal, facts.Files)
 	describeDatabases(ctx, registry, facts.Files)
-	facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	for _, path := range attach {
 		shown, err := attached(c, path)
 		if err != nil {
 			return facts, err
 		}
 		facts.Attached = append(facts.Attached, shown)
+	}
+	if !facts.NamedIn(goal) { // else nothing has to be looked for in all files
+		facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	}
 	return facts, ctx.Err()
 }

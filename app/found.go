@@ -166,26 +166,39 @@ func placesOf(path, text string, words []string) (together []string, all map[str
 			named[word], all[word] = true, true
 		}
 	}
-	var window [nearLines]map[string]bool
 	best := 0
+	keep := func(found map[string]bool) {
+		if len(found) > best {
+			best = len(found)
+			together = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !found[word] })
+		}
+	}
+	if text != "" {
+		keep(named)
+	}
+	var window [nearLines]map[string]bool
 	i := 0
 	for line := range strings.Lines(text) {
-		in := map[string]bool{}
+		var in map[string]bool
 		for _, word := range words {
-			if hasWord(line, word) {
-				in[word], all[word] = true, true
+			if !hasWord(line, word) {
+				continue
 			}
+			if in == nil {
+				in = map[string]bool{}
+			}
+			in[word], all[word] = true, true
 		}
 		window[i%nearLines] = in
 		i++
+		if in == nil {
+			continue // most lines have none, and add nothing to those before them
+		}
 		union := maps.Clone(named)
 		for _, w := range window {
 			maps.Copy(union, w)
 		}
-		if len(union) > best {
-			best = len(union)
-			together = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !union[word] })
-		}
+		keep(union)
 	}
 	return together, all
 }

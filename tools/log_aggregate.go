@@ -126,7 +126,7 @@ func summarize(f *textFile, t *logTally, limit int) LogSummary {
 		near := f.target.info.ModTime()
 		s.FirstTime, s.LastTime = t.first.Complete(near).String(), t.last.Complete(near).String()
 	}
-	byGroup := map[int][]LogPattern{}
+	byGroup, named := map[int][]LogPattern{}, t.namesByPattern()
 	for _, key := range t.patterns.sorted() {
 		found := t.patterns.byKey[key]
 		level := logline.Level(key[0])
@@ -135,7 +135,7 @@ func summarize(f *textFile, t *logTally, limit int) LogSummary {
 			Example: validText(found.example), Same: found.same,
 		}
 		if group := patternGroup(level); group == groupErrors && len(byGroup[group]) < limit {
-			names := t.namesOf(key)
+			names := named[key]
 			if !found.same {
 				pattern.Pattern = withConstants(pattern.Pattern, names, found.total)
 			}

@@ -159,17 +159,20 @@ func (t *logTally) addName(name []byte) {
 	t.key = t.key[:key]
 }
 
-// namesOf are the names in the messages of a pattern, the most frequent first.
-func (t *logTally) namesOf(pattern string) []LogValue {
-	var out []LogValue
+// namesByPattern are the names in the messages of each pattern, the most frequent first.
+func (t *logTally) namesByPattern() map[string][]LogValue {
+	out := map[string][]LogValue{}
 	for key, found := range t.named.byKey {
-		if name, ok := strings.CutPrefix(key, pattern+"\x00"); ok {
-			out = append(out, LogValue{Value: validText(name), Count: found.total, Errors: found.bad, FirstLine: found.first, LastLine: found.last})
-		}
+		end := strings.LastIndexByte(key, 0) // a text has no zero byte
+		out[key[:end]] = append(out[key[:end]], LogValue{
+			Value: validText(key[end+1:]), Count: found.total, Errors: found.bad, FirstLine: found.first, LastLine: found.last,
+		})
 	}
-	slices.SortFunc(out, func(a, b LogValue) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-	})
+	for _, names := range out {
+		slices.SortFunc(names, func(a, b LogValue) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+		})
+	}
 	return out
 }
 
