@@ -180,10 +180,16 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 		files[tools.SubjectText] = append(short, files[tools.SubjectText]...)
 	}
 	for _, subject := range []tools.Subject{
-		tools.SubjectArtifact, tools.SubjectText, tools.SubjectLog, tools.SubjectDatabase, tools.SubjectFolder, tools.SubjectOther,
+		tools.SubjectArtifact, tools.SubjectText, tools.SubjectLog, tools.SubjectTable, tools.SubjectDatabase, tools.SubjectFolder,
+		tools.SubjectOther,
 	} {
 		fitting := toolsFor(specs, subject)
-		if subject == tools.SubjectOther {
+		switch subject {
+		case tools.SubjectTable: // a query does what commands would, and a small model writes it better
+			if rest := withoutShell(specs, fitting); !beyond.named && len(rest) > 0 {
+				fitting = rest
+			}
+		case tools.SubjectOther:
 			fitting = toolsThat(specs, func(s tools.Spec) bool { // an unknown kind: let the tool say what fits
 				return isAboutFiles(s) || s.Fits(subject)
 			})

@@ -63,9 +63,8 @@ const notableBytes = 32 << 10
 // note says what sets a file apart from a short text file. Each word here costs tokens of every prompt.
 func (f File) note() string {
 	var notes []string
-	subject := tools.SubjectOf(f.Kind, f.Path)
-	text := subject == tools.SubjectText || subject == tools.SubjectLog
-	if !text || f.Kind == "gzip" {
+	text := tools.SubjectOf(f.Kind, f.Path).IsText()
+	if !text || f.Kind == "gzip" || f.Kind == tools.KindTable {
 		notes = append(notes, oneLine(f.Kind))
 	}
 	if f.Bytes >= notableBytes && text {

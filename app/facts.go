@@ -26,6 +26,9 @@ const (
 	// shownDatabases bounds how many databases are described, and maxDetailBytes how much each description takes.
 	shownDatabases = 3
 	maxDetailBytes = 2000
+	// shownTables does the same for text files with a table. Larger ones than maxTableBytes would take longer than the rest of the start.
+	shownTables   = 6
+	maxTableBytes = 4 << 20
 	// minNameRunes is how long a file's name must be to be looked for in a goal.
 	minNameRunes = 3
 )
@@ -120,21 +123,31 @@ func relevance(file, goal string) int {
 	return 100 + depth
 }
 
-// describeDatabases tells the tables and columns of the first databases, so that the model need not ask before it queries.
+// describeDatabases tells the tables and columns of the first databases, and of the first text files that hold a table, so that the model
+// need not ask before it queries.
 func describeDatabases(ctx context.Context, registry *tools.Registry, files []agent.File) {
-	described := 0
+	databases, tables := 0, 0
 	for i := range files {
-		if tools.SubjectOf(files[i].Kind, files[i].Path) != tools.SubjectDatabase || described == shownDatabases {
+		f := &files[i]
+		count, most := &databases, shownDatabases
+		table := tools.MayBeTable(f.Kind, f.Path)
+		if table {
+			count, most = &tables, shownTables
+		}
+		if *count == most || !table && tools.SubjectOf(f.Kind, f.Path) != tools.SubjectDatabase || table && f.Bytes > maxTableBytes {
 			continue
 		}
-		arguments, err := json.Marshal(map[string]string{"db_path": files[i].Path})
+		arguments, err := json.Marshal(map[string]string{"db_path": f.Path})
 		if err != nil {
 			continue
 		}
-		// A database that cannot be read is shown without detail; the tools tell why when it is used.
+		// What cannot be read is shown without detail; the tools tell why when it is used.
 		if result, err := registry.Call(ctx, "describe_sqlite_table", arguments); err == nil {
-			files[i].Detail = detail(result.Text)
-			described++
+			f.Detail = detail(result.Text)
+			*count++
+			if table {
+				f.Kind = tools.KindTable
+			}
 		}
 	}
 }

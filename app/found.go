@@ -68,7 +68,7 @@ func found(ctx context.Context, workspace, goal string, files []agent.File) []ag
 			return nil
 		}
 		text := f.Detail // of a database: its tables, columns and some of their values
-		if subject := tools.SubjectOf(f.Kind, f.Path); (subject == tools.SubjectText || subject == tools.SubjectLog) && f.Kind != "gzip" {
+		if tools.SubjectOf(f.Kind, f.Path).IsText() && f.Kind != "gzip" {
 			text = beginning(root, f.Path, min(left, maxLookedBytes))
 		}
 		left -= len(text)

@@ -51,8 +51,8 @@ type database struct {
 // maxCopiedDatabase bounds the private copy of a database whose write-ahead log cannot be read in place.
 const maxCopiedDatabase = 1 << 30
 
-// openDatabase opens the SQLite file a model named. Other files are refused with the tool that is for them.
-func (w *workspace) openDatabase(path string) (*database, *Error) {
+// openDatabase opens the SQLite file, or the text file with a table, that a model named. Other files are refused with the tool that is for them.
+func (w *workspace) openDatabase(ctx context.Context, path string) (*database, *Error) {
 	t, problem := w.resolveFile(path, "a database", " to find the database")
 	if problem != nil {
 		return nil, problem
@@ -61,15 +61,10 @@ func (w *workspace) openDatabase(path string) (*database, *Error) {
 	if err != nil {
 		return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("opening %q: %s", t.show, plainReason(err))}
 	}
-	switch kind := sniff(head); kind.name {
-	case "sqlite", "empty":
-	case "text":
-		return nil, &Error{
-			Kind:    KindWrongKind,
-			Message: fmt.Sprintf("%q is a text file, not a SQLite database", t.show),
-			Fix:     fmt.Sprintf("use read_file or search_file with file_path %q", t.show),
-			Instead: "read_file",
-		}
+	switch kind := sniff(head); {
+	case kind.name == "sqlite", kind.name == "empty":
+	case kind.name == "text", kind.name == "gzip" && hasTableName(t.show):
+		return w.openTextTable(ctx, t)
 	default:
 		return nil, &Error{
 			Kind:    KindWrongKind,
@@ -82,6 +77,27 @@ func (w *workspace) openDatabase(path string) (*database, *Error) {
 		return nil, openFailed(t, err)
 	}
 	return db, nil
+}
+
+func (w *workspace) openTextTable(ctx context.Context, t target) (*database, *Error) {
+	out := &Error{
+		Kind:    KindWrongKind,
+		Message: fmt.Sprintf("%q is a text file, not a SQLite database", t.show),
+		Fix:     fmt.Sprintf("use read_file or search_file with file_path %q", t.show),
+		Instead: "read_file",
+	}
+	if !hasTableName(t.show) {
+		return nil, out
+	}
+	db, err := w.openTable(ctx, t)
+	if err == nil {
+		return db, nil
+	}
+	if why, ok := errors.AsType[errNoTable](err); ok {
+		out.Message = fmt.Sprintf("%q cannot be read as a table: %s", t.show, why.reason)
+		return nil, out
+	}
+	return nil, openFailed(t, err)
 }
 
 func (t target) head() ([]byte, error) {

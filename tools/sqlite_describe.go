@@ -23,7 +23,7 @@ const (
 )
 
 type describeArgs struct {
-	DBPath    string `json:"db_path" jsonschema:"SQLite file, relative to the workspace" arg:"minlen=1"`
+	DBPath    string `json:"db_path" jsonschema:"SQLite file, or text file with a table, relative to the workspace" arg:"minlen=1"`
 	TableName string `json:"table_name,omitempty" jsonschema:"table or view; all of them when left out" arg:"maxlen=200,default="`
 }
 
@@ -59,7 +59,7 @@ func describeTool(w *workspace, options SQLiteOptions) Tool {
 			fmt.Sprintf("lists the values of text columns with at most %d of them", maxShownValues),
 		},
 	}, func(ctx context.Context, args describeArgs) (Result, error) {
-		db, problem := w.openDatabase(args.DBPath)
+		db, problem := w.openDatabase(ctx, args.DBPath)
 		if problem != nil {
 			return Result{}, problem
 		}

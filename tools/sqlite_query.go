@@ -23,7 +23,7 @@ const (
 )
 
 type queryArgs struct {
-	DBPath  string `json:"db_path" jsonschema:"SQLite file, relative to the workspace" arg:"minlen=1"`
+	DBPath  string `json:"db_path" jsonschema:"SQLite file, or text file with a table, relative to the workspace" arg:"minlen=1"`
 	Query   string `json:"query" jsonschema:"one SQL SELECT statement; it does all counting, adding and joining" arg:"minlen=1,maxlen=2000"`
 	MaxRows int    `json:"max_rows,omitempty" jsonschema:"most rows to return" arg:"min=1,max=10000,default=50"`
 }
@@ -50,8 +50,8 @@ type BlobValue struct {
 func queryTool(w *workspace, options SQLiteOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "query_sqlite",
-		Description: "Answers a question from a SQLite database with one SELECT, which can count, sum, join, group and sort.",
-		Takes:       []Subject{SubjectDatabase},
+		Description: "Answers a question from a SQLite database or a table (CSV, JSON) with one SELECT, which can count, sum, join, group and sort.",
+		Takes:       []Subject{SubjectDatabase, SubjectTable},
 		Path:        "db_path",
 		ReadOnly:    true,
 		Limits: []string{
@@ -59,7 +59,7 @@ func queryTool(w *workspace, options SQLiteOptions) Tool {
 			fmt.Sprintf("at most %d rows and %d characters; %s", options.MaxRows, options.MaxChars, options.Timeout),
 		},
 	}, func(ctx context.Context, args queryArgs) (Result, error) {
-		db, problem := w.openDatabase(args.DBPath)
+		db, problem := w.openDatabase(ctx, args.DBPath)
 		if problem != nil {
 			return Result{}, problem
 		}

@@ -309,7 +309,7 @@ func TestChangesWithoutLocksAreNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wal.db")
 	makeDatabase(t, path, "PRAGMA journal_mode=WAL", "CREATE TABLE t(a)")
 	w := newWorkspace(filepath.Dir(path), nil)
-	db, problem := w.openDatabase("wal.db")
+	db, problem := w.openDatabase(t.Context(), "wal.db")
 	require.Nil(t, problem)
 	defer db.Close()
 	require.True(t, db.immutable)

@@ -41,7 +41,7 @@ type Spec struct {
 
 // Fits reports whether the tool takes a subject.
 func (s Spec) Fits(subject Subject) bool {
-	return s.Takes == nil || slices.Contains(s.Takes, subject) || subject == SubjectLog && slices.Contains(s.Takes, SubjectText)
+	return s.Takes == nil || slices.Contains(s.Takes, subject) || subject.IsText() && slices.Contains(s.Takes, SubjectText)
 }
 
 // Subject is what a call is about.
@@ -52,6 +52,7 @@ const (
 	SubjectText     Subject = "text"     // a text file, compressed or not
 	SubjectLog      Subject = "log"      // a text file that can be a log; what takes text takes it too
 	SubjectDatabase Subject = "database" // a SQLite file
+	SubjectTable    Subject = "table"    // a text file with rows and columns; what takes text takes it too
 	SubjectOther    Subject = "other"    // any other file
 	SubjectFolder   Subject = "folder"
 	SubjectArtifact Subject = "artifact" // a stored result, by its reference
@@ -60,7 +61,18 @@ const (
 	SubjectNone     Subject = "none"     // no file in particular
 )
 
-// SubjectOf tells which subject a file is, by its kind as list_files gives it, and its path.
+// IsText reports whether a subject is a text file of any kind.
+func (s Subject) IsText() bool { return s == SubjectText || s == SubjectLog || s == SubjectTable }
+
+// KindTable is the kind of a text file that describe_sqlite_table can describe. Its name alone does not tell, so list_files does not know it.
+const KindTable = "table"
+
+// MayBeTable tells by its kind as list_files gives it, and its path, whether a file is worth looking for rows and columns in.
+func MayBeTable(kind, file string) bool {
+	return (kind == "text" || kind == "gzip") && hasTableName(file) && SubjectOf(kind, file) == SubjectText
+}
+
+// SubjectOf tells which subject a file is, by its kind as list_files gives it or KindTable, and its path.
 func SubjectOf(kind, file string) Subject {
 	switch kind {
 	case "text", "empty", "gzip":
@@ -70,6 +82,8 @@ func SubjectOf(kind, file string) Subject {
 		return SubjectText
 	case "sqlite":
 		return SubjectDatabase
+	case KindTable:
+		return SubjectTable
 	case "folder":
 		return SubjectFolder
 	}

@@ -34,7 +34,7 @@ func TestPathNamesARequiredArgument(t *testing.T) {
 	for _, spec := range builtins(t, t.TempDir()).Specs() {
 		require.NotEmpty(t, spec.Takes, spec.Name)
 		for _, subject := range spec.Takes {
-			require.Contains(t, []Subject{SubjectText, SubjectLog, SubjectDatabase, SubjectOther, SubjectFolder, SubjectNone}, subject, spec.Name)
+			require.Contains(t, []Subject{SubjectText, SubjectLog, SubjectTable, SubjectDatabase, SubjectOther, SubjectFolder, SubjectNone}, subject, spec.Name)
 			served[subject] = true
 		}
 		if spec.Path == "" {
@@ -45,7 +45,7 @@ func TestPathNamesARequiredArgument(t *testing.T) {
 		require.Contains(t, spec.Essential().Properties, spec.Path, spec.Name)
 		require.NotContains(t, spec.Takes, SubjectNone, "%s needs a file", spec.Name)
 	}
-	require.Len(t, served, 6, "there is a tool for every subject")
+	require.Len(t, served, 7, "there is a tool for every subject")
 }
 
 // A tool that takes a subject works on it, and one that does not says that another is for it.
