@@ -185,9 +185,9 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 	} {
 		fitting := toolsFor(specs, subject)
 		switch subject {
-		case tools.SubjectTable: // a query does what commands would, and a small model writes it better
-			if rest := withoutShell(specs, fitting); !beyond.named && len(rest) > 0 {
-				fitting = rest
+		case tools.SubjectTable: // any tool for text can do something with it, when it is asked for
+			if beyond.named || len(fitting) == 0 {
+				fitting = toolsThat(specs, func(s tools.Spec) bool { return s.Fits(subject) || s.Fits(tools.SubjectText) })
 			}
 		case tools.SubjectOther:
 			fitting = toolsThat(specs, func(s tools.Spec) bool { // an unknown kind: let the tool say what fits

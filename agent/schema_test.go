@@ -362,6 +362,26 @@ func TestShortFilesAreNotForCommands(t *testing.T) {
 	require.Equal(t, []offer{{"a.md b.md", "shell"}, {"none", "none shell"}}, offers(t, f), "where nothing else is left")
 }
 
+func TestTablesAreForQueries(t *testing.T) {
+	t.Parallel()
+	specs := slices.Clone(subjectSpecs)
+	for i, name := range []string{"query", "read"} {
+		at := slices.IndexFunc(specs, func(s tools.Spec) bool { return s.Name == name })
+		require.GreaterOrEqual(t, at, 0, i)
+		specs[at].Takes = append(slices.Clone(specs[at].Takes), tools.SubjectTable)
+	}
+	facts := Facts{Files: []File{{Path: "a.csv", Kind: tools.KindTable, Bytes: 10}}}
+	f, err := planForm(specs, facts, outside{}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.csv", "read query"}, {"none", "none list shell"}}, offers(t, f))
+	f, err = planForm(specs, facts, outside{named: true}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.csv", "read count query shell"}, {"none", "none list shell"}}, offers(t, f), "a tool that the task names")
+	f, err = planForm(subjectSpecs, facts, outside{}, Limits{}.withDefaults())
+	require.NoError(t, err)
+	require.Equal(t, []offer{{"a.csv", "read count shell"}, {"none", "none list shell"}}, offers(t, f), "without a tool for tables")
+}
+
 func TestWantsDestroyed(t *testing.T) {
 	t.Parallel()
 	for goal, want := range map[string]bool{

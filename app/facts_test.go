@@ -66,6 +66,39 @@ func TestFactsDescribeDatabases(t *testing.T) {
 	require.Empty(t, details["broken.db"])
 }
 
+func TestFactsDescribeTables(t *testing.T) {
+	t.Parallel()
+	c := configure(t)
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(c.Workspace, name), []byte(text), 0o600))
+	}
+	write("birds.csv", "kind,seen\nwren,2\nrobin,3\n")
+	write("numbers.csv", "1,2\n3,4\n")
+	write("settings.json", `{"port":80,"hosts":["a","b"]}`)
+	write("large.csv", "kind,seen\n"+strings.Repeat("wren,2\n", maxTableBytes/7+1))
+	for i := range shownTables {
+		write(fmt.Sprintf("more-%d.json", i), `[{"a":1,"b":2},{"a":3,"b":4}]`)
+	}
+	write("log.csv", "time,kind\n1,a\n")
+	facts, err := open(t, c, &answers{}).facts(t.Context(), "", "", nil)
+	require.NoError(t, err)
+	described := map[string]string{}
+	for _, f := range facts.Files {
+		if f.Detail != "" {
+			require.Equal(t, tools.KindTable, f.Kind, f.Path)
+			described[f.Path] = f.Detail
+		} else {
+			require.Equal(t, "text", f.Kind, f.Path)
+		}
+	}
+	require.Len(t, described, shownTables)
+	require.Equal(t, "  table birds, 2 rows: kind TEXT (values: 'robin', 'wren'), seen INTEGER", described["birds.csv"])
+	require.Contains(t, described, "more-0.json")
+	for _, path := range []string{"numbers.csv", "settings.json", "large.csv", "log.csv"} {
+		require.NotContains(t, described, path)
+	}
+}
+
 func TestDetailIsCutAtWholeLines(t *testing.T) {
 	t.Parallel()
 	text := "heading\n" + strings.Repeat(strings.Repeat("x", 300)+"\n", 20)

@@ -38,7 +38,7 @@ type FileMetadata struct {
 func metadataTool(w *workspace) Tool {
 	return mustFunc(Spec{
 		Name:        "get_file_metadata",
-		Takes:       []Subject{SubjectText, SubjectDatabase, SubjectOther, SubjectFolder},
+		Takes:       []Subject{SubjectText, SubjectTable, SubjectDatabase, SubjectOther, SubjectFolder},
 		Path:        "file_path",
 		Description: "Tells the kind, size, number of lines, encoding and time of change of a file.",
 		ReadOnly:    true,

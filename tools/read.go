@@ -42,7 +42,7 @@ func readFileTool(w *workspace, options FileOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "read_file",
 		Description: "Reads a text file, such as a note, a configuration or a script.",
-		Takes:       []Subject{SubjectText},
+		Takes:       []Subject{SubjectText, SubjectTable},
 		Path:        "file_path",
 		ReadOnly:    true,
 		Limits: []string{

@@ -73,7 +73,7 @@ func searchFileTool(w *workspace, options FileOptions) Tool {
 	return mustFunc(Spec{
 		Name:        "search_file",
 		Description: "Finds the lines of text files that contain a text, and counts them all.",
-		Takes:       []Subject{SubjectText, SubjectFolder},
+		Takes:       []Subject{SubjectText, SubjectTable, SubjectFolder},
 		Path:        "file_path",
 		ReadOnly:    true,
 		Limits: []string{

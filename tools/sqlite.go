@@ -46,6 +46,7 @@ type database struct {
 	copied string // folder of a private copy, or ""
 	// immutable tells that no locks are held, so that another program may change the file meanwhile.
 	immutable bool
+	isText    bool // the file is a text with a table
 }
 
 // maxCopiedDatabase bounds the private copy of a database whose write-ahead log cannot be read in place.

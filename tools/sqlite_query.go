@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,21 @@ type QueryResult struct {
 	Truncated bool `json:"truncated"` // there are more rows than Rows
 	// Names tell what IDs in the rows stand for, by another table, such as "product_id 3 is croissant (products.name)".
 	Names []string `json:"names,omitempty"`
+	// Content is the whole of a short text file with a table in which the query found nothing.
+	Content string `json:"content,omitempty"`
+}
+
+// foundNothing reports whether a result has no rows, or only counted or added none.
+func (r QueryResult) foundNothing() bool {
+	if len(r.Rows) > 1 {
+		return false
+	}
+	for _, row := range r.Rows {
+		if slices.ContainsFunc(row, func(cell any) bool { return cell != nil && cell != json.Number("0") }) {
+			return false
+		}
+	}
+	return true
 }
 
 // A BlobValue stands for a BLOB.
@@ -72,6 +88,9 @@ func queryTool(w *workspace, options SQLiteOptions) Tool {
 		}
 		if err == nil {
 			result.Names = db.namesOf(queryCtx, result)
+			if db.isText && result.foundNothing() {
+				result.Content = w.shortContent(ctx, db.target.show)
+			}
 			return Result{Data: result, Text: queryText(result)}, nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -183,7 +202,7 @@ func queryText(r QueryResult) string {
 	switch {
 	case len(r.Rows) == 0:
 		fmt.Fprintf(&b, "0 rows (columns: %s)", oneLine(strings.Join(r.Columns, ", ")))
-		return b.String()
+		return b.String() + allOfIt(r.Content)
 	case r.Truncated && r.TotalRows == nil:
 		fmt.Fprintf(&b, "the first %s; there are more", plural(len(r.Rows), "row"))
 	case r.Truncated:
@@ -196,7 +215,7 @@ func queryText(r QueryResult) string {
 			fmt.Fprintf(&b, "\n%s: %s", oneLine(name), cellText(r.Rows[0][i]))
 		}
 		writeNames(&b, r.Names)
-		return b.String()
+		return b.String() + allOfIt(r.Content)
 	}
 	b.WriteByte('\n')
 	b.WriteString(oneLine(strings.Join(r.Columns, " | ")))

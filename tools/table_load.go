@@ -39,7 +39,12 @@ func (w *workspace) openTable(ctx context.Context, t target) (_ *database, err e
 	if err := content.store(ctx, file); err != nil {
 		return nil, err
 	}
-	return t.connect(file, true, dir)
+	db, err := t.connect(file, true, dir)
+	if err != nil {
+		return nil, err
+	}
+	db.isText = true
+	return db, nil
 }
 
 // store writes the table into a new database.

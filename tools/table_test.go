@@ -44,13 +44,18 @@ func TestTextFilesAreQueriedAsTables(t *testing.T) {
 	require.Equal(t, "1 row\nName: wren\nseen: 12", ask(t, r, birds, "SELECT Name, seen FROM bird_list ORDER BY seen DESC LIMIT 1"))
 	require.Equal(t, "1 row\nsum(seen): 19\navg(wing_span): 5.25", ask(t, r, birds, "SELECT sum(seen), avg(wing_span) FROM bird_list"),
 		"a missing number is no zero")
-	require.Equal(t, "1 row\nNULL: NULL", ask(t, r, birds, "SELECT wing_span AS 'NULL' FROM bird_list WHERE Name = 'kite'"))
+	require.Equal(t, "1 row\nName: kite\nwing_span: NULL", ask(t, r, birds, "SELECT Name, wing_span FROM bird_list WHERE Name = 'kite'"))
 	require.Equal(t, "1 row\nsum(menge): 3", ask(t, r, "semicolon.csv", "SELECT sum(menge) FROM semicolon"))
 	require.Equal(t, "1 row\n城市: 日内瓦", ask(t, r, "tabs.tsv", "SELECT 城市 FROM tabs WHERE 人口 > 150"))
 	require.Equal(t, "2 rows\nname | tags | age | ok | town\nAda | [\"x\"] | 36 | true | NULL\nBob | NULL | NULL | NULL | Chur", ask(t, r, "list.json", "SELECT * FROM list"))
 	require.Equal(t, "1 row\nname: Bob", ask(t, r, "inside.json", "SELECT name FROM guests WHERE age < 18"))
 	require.Equal(t, "1 row\nmax(a): 2", ask(t, r, "rows.jsonl", "SELECT max(a) FROM rows"))
 	require.Equal(t, "1 row\nn: 2", ask(t, r, "packed.csv.gz", "SELECT n FROM packed WHERE kind = 'b'"))
+
+	// What is not found in a short file is seen in it.
+	require.Equal(t, "0 rows (columns: ort)\nThe file is short; this is all of it:\nort;menge\nBern;1\nGenf;2", ask(t, r, "semicolon.csv", "SELECT ort FROM semicolon WHERE ort = 'Geneva'"))
+	require.Contains(t, ask(t, r, "semicolon.csv", "SELECT count(*) FROM semicolon WHERE ort = 'Geneva'"), "this is all of it")
+	require.Contains(t, ask(t, r, "semicolon.csv", "SELECT sum(menge) FROM semicolon WHERE ort = 'Geneva'"), "sum(menge): NULL\nThe file is short")
 
 	before := tree(t, dir)
 	callError(t, r, "query_sqlite", map[string]any{"db_path": "semicolon.csv", "query": "DELETE FROM semicolon"}, KindDenied)

@@ -41,7 +41,7 @@ type Spec struct {
 
 // Fits reports whether the tool takes a subject.
 func (s Spec) Fits(subject Subject) bool {
-	return s.Takes == nil || slices.Contains(s.Takes, subject) || subject.IsText() && slices.Contains(s.Takes, SubjectText)
+	return s.Takes == nil || slices.Contains(s.Takes, subject) || subject == SubjectLog && slices.Contains(s.Takes, SubjectText)
 }
 
 // Subject is what a call is about.
@@ -52,7 +52,7 @@ const (
 	SubjectText     Subject = "text"     // a text file, compressed or not
 	SubjectLog      Subject = "log"      // a text file that can be a log; what takes text takes it too
 	SubjectDatabase Subject = "database" // a SQLite file
-	SubjectTable    Subject = "table"    // a text file with rows and columns; what takes text takes it too
+	SubjectTable    Subject = "table"    // a text file with rows and columns
 	SubjectOther    Subject = "other"    // any other file
 	SubjectFolder   Subject = "folder"
 	SubjectArtifact Subject = "artifact" // a stored result, by its reference
