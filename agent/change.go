@@ -93,6 +93,15 @@ func (w *work) withTheChange(steps []plannedStep) []plannedStep {
 	return steps
 }
 
+// unrefused is what the task orders to delete when no step was refused for it and no tool can have done it, else "": the model called another
+// tool in its place, and may tell that it is done.
+func (w *work) unrefused() string {
+	if len(w.calls()) == 0 || !wantsDestroyed(w.task.Goal) || !onlyRead(w.offered.Specs()) {
+		return ""
+	}
+	return changeAsked(w.task.Goal)
+}
+
 // cannotChange reports whether a step asks a tool that only reads to change something.
 func (w *work) cannotChange(step Step) bool {
 	tool, known := w.offered.Lookup(step.Tool)

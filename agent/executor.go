@@ -377,7 +377,9 @@ func (w *work) outside() outside {
 		stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal), named: w.namesTool(),
 		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0,
 	}
-	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.NamedIn(w.task.Goal) || wantsDestroyed(w.task.Goal)
+	destroys := wantsDestroyed(w.task.Goal)
+	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.NamedIn(w.task.Goal) || destroys
+	out.ordered = destroys && changeAsked(w.task.Goal) != ""
 	out.quoted = w.counters.Iterations <= 1 && len(b.Recalled) > 0
 	out.unread = w.task.Facts.namesUnread(w.task.Goal, b.History)
 	for _, t := range b.History {

@@ -37,6 +37,9 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	}
 	if len(data.Refused) == 0 {
 		data.Left = nil // the task says it better
+		if change := w.unrefused(); change != "" {
+			data.Refused = []string{change}
+		}
 	}
 	data.Sums = w.sums()
 	if data.Near = w.digest(); len(data.Near) > 0 {

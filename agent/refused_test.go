@@ -109,3 +109,24 @@ func TestAChangeThatThePlanLeavesOutIsRefused(t *testing.T) {
 	r = newRig(t, nil, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
 	require.Equal(t, "done", states(r.run("Set the weight of the stone to 9 kg.")), "there is a tool that changes something")
 }
+
+// What is remembered of a thing does not delete it.
+func TestAnOrderToDeleteIsNoFact(t *testing.T) {
+	t.Parallel()
+	onlyLook := func(c *agent.Config) {
+		var err error
+		c.Tools, err = c.Tools.Only("look")
+		require.NoError(t, err)
+	}
+	r := newRig(t, onlyLook, plan("see what the stone weighs|look|stone"), review("done"), answer("It is deleted."))
+	report := r.run("请删除石头，谢谢")
+	require.Equal(t, "refused done", states(report), "the program puts it before the plan")
+	require.Equal(t, "未执行，因为不允许：删除石头\n\nIt is deleted.", report.Answer)
+
+	r = newRig(t, onlyLook, plan("see the stone|look|stone", "delete the cat|none"), review("done"), answer("It is deleted."))
+	report = r.run("Delete the stone")
+	require.Equal(t, "Not done, because it is not allowed: Delete the stone\n\nIt is deleted.", report.Answer, "a step without a tool is no refusal")
+
+	r = newRig(t, onlyLook, plan("see the stone|look|stone"), review("done"), answer("12 kg"))
+	require.Equal(t, "12 kg", r.run("How do I delete the stone?").Answer)
+}

@@ -102,13 +102,13 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 	if !out.tied {
 		plans = append(plans, object(property{"about", oneOf(string(aboutKnowledge))}))
 	}
-	if (out.said || !out.asked) && !out.named && !out.unread {
+	if (out.said || !out.asked) && !out.named && !out.unread && !out.ordered {
 		plans = append(plans, object(property{"about", oneOf(string(aboutSaid))}))
 		if lookup := toolsThat(specs, func(s tools.Spec) bool { return out.records && only(s, tools.SubjectMemory) }); len(lookup) > 0 {
 			plans = append(plans, planned(aboutSaid, stepWithoutFile(limits, lookup...)))
 		}
 	}
-	if keep := toolsThat(specs, func(s tools.Spec) bool { return !out.asked && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
+	if keep := toolsThat(specs, func(s tools.Spec) bool { return out.states() && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
 		plans = append(plans, planned(aboutFact, stepWithoutFile(limits, keep...)))
 	}
 	plans = append(plans, planned(aboutMachine, anyOf(asked)))
@@ -145,8 +145,13 @@ type outside struct {
 	quoted bool // earlier turns that share words with the task are quoted in front of it
 	unread bool // the task names a file that no earlier turn looked into
 	named  bool // the task names the tool that it is to be done with
-	tied   bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
+	// ordered tells that the task is an order to delete something, which nothing that is remembered does.
+	ordered bool
+	tied    bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
 }
+
+// states reports whether the task may state something to remember.
+func (o outside) states() bool { return !o.asked && !o.ordered }
 
 // subjectGroups pairs files and stored results with tools. The last group is about no file in particular, and is always there.
 func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGroup {
@@ -208,7 +213,7 @@ func subjectGroups(specs []tools.Spec, facts Facts, beyond outside) []subjectGro
 // recordTools are the tools that keep and recall what was said and found.
 func recordTools(specs []tools.Spec, beyond outside) []string {
 	return toolsThat(specs, func(s tools.Spec) bool {
-		return beyond.records && only(s, tools.SubjectMemory) || !beyond.asked && only(s, tools.SubjectFact)
+		return beyond.records && only(s, tools.SubjectMemory) || beyond.states() && only(s, tools.SubjectFact)
 	})
 }
 
@@ -259,7 +264,7 @@ func isAboutFiles(s tools.Spec) bool {
 func worthOffering(specs []tools.Spec, beyond outside) []string {
 	return toolsThat(specs, func(s tools.Spec) bool {
 		return (len(beyond.stored) > 0 || !only(s, tools.SubjectArtifact)) && (beyond.records || !only(s, tools.SubjectMemory)) &&
-			(!beyond.asked || !only(s, tools.SubjectFact))
+			(beyond.states() || !only(s, tools.SubjectFact))
 	})
 }
 

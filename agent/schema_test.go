@@ -417,3 +417,17 @@ func TestWhatIsQuotedTakesNoCommand(t *testing.T) {
 		require.Equal(t, test.want, groups[len(groups)-1].tools, "%+v", test.out)
 	}
 }
+
+func TestAnOrderToDeleteIsNothingToRemember(t *testing.T) {
+	t.Parallel()
+	specs := append(slices.Clone(subjectSpecs), tools.Spec{Name: "keep", Takes: []tools.Subject{tools.SubjectFact}})
+	for _, test := range []struct {
+		out  outside
+		want bool
+	}{{outside{}, true}, {outside{ordered: true}, false}, {outside{asked: true}, false}} {
+		f, err := planForm(specs, Facts{}, test.out, Limits{}.withDefaults())
+		require.NoError(t, err)
+		require.Equal(t, test.want, strings.Contains(string(f.schema), `"keep"`), "%+v", test.out)
+		require.Equal(t, test.want, slices.Contains(worthOffering(specs, test.out), "keep"))
+	}
+}

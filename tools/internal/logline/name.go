@@ -36,7 +36,7 @@ func Names(message []byte, yield func(name []byte)) {
 			}
 			continue
 		}
-		if digits > 0 && isLetter(c) && len(word) <= maxNameBytes && !isHexWord(word) && !(word[0]|0x20 == 'v' && digits == len(word)-1) {
+		if digits > 0 && isLetter(c) && len(word) <= maxNameBytes && !isHexWord(word) && !(word[0] == 'v' && digits == len(word)-1) {
 			yield(word)
 		}
 	}

@@ -15,6 +15,7 @@ func TestNames(t *testing.T) {
 		"主机web-3超时，错误E17":                                           "web-3 E17",
 		"took 5ms at 10:04:11, 3 of 12, -5":                         "",
 		"v2 and v1.2.3 of api2.example.com":                         "",
+		"valve=V3 open, V12 shut":                                   "V3 V12",
 		"open /var/data7/x3 and C:\\a1\\b2 failed":                  "",
 		"key1=5 id2=web-4":                                          "web-4",
 		"commit 9fceb02d, token eyJhbGciOiJIUzI1NiIsInR5cCI6aaaa12": "",
