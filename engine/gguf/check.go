@@ -21,7 +21,7 @@ const againFix = "download the file again, and compare its checksum with the pub
 
 // Check returns nil when the pinned llama.cpp may be given the file for chat, or a *[FileError] with the reason against it.
 func (info *Info) Check() error {
-	for _, check := range []func() *FileError{
+	return info.checkAll(
 		info.checkPurpose,
 		info.checkSplit,
 		info.checkArchitecture,
@@ -30,7 +30,12 @@ func (info *Info) Check() error {
 		info.checkExperts,
 		info.checkTokenizer,
 		info.checkTensors,
-	} {
+	)
+}
+
+// checkAll returns the first error of some checks, or of a part of a split model.
+func (info *Info) checkAll(checks ...func() *FileError) error {
+	for _, check := range checks {
 		if err := check(); err != nil {
 			err.Path = info.Path
 			return err
@@ -54,9 +59,13 @@ func (info *Info) checkPurpose() *FileError {
 }
 
 func (info *Info) checkArchitecture() *FileError {
+	return info.checkArchitectureFor(false, "use a chat or instruct model")
+}
+
+// checkArchitectureFor refuses what cannot compute text or, when that is asked for, embeddings.
+func (info *Info) checkArchitectureFor(embeddings bool, fix string) *FileError {
 	arch := info.Architecture
 	what, helper := helperArchitectures[arch]
-	const fix = "use a chat or instruct model"
 	switch {
 	case arch == "":
 		return &FileError{Reason: "it does not name its architecture (general.architecture)", Fix: againFix}
@@ -64,7 +73,7 @@ func (info *Info) checkArchitecture() *FileError {
 		return &FileError{Reason: fmt.Sprintf("its architecture %q is not one that the built-in llama.cpp knows", arch), Fix: "use another model, or a newer release of this program"}
 	case helper:
 		return &FileError{Reason: fmt.Sprintf("its architecture %q is %s", arch, what), Fix: fix}
-	case info.EmbeddingOnly:
+	case info.EmbeddingOnly && !embeddings:
 		return &FileError{Reason: fmt.Sprintf("it is an embedding model (architecture %q) and cannot chat", arch), Fix: fix}
 	case slices.Contains(diffusionArchitectures, arch):
 		return &FileError{Reason: fmt.Sprintf("it is a diffusion model (architecture %q), which does not write token by token", arch), Fix: fix}

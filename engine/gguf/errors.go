@@ -18,16 +18,19 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// FileError says why a file cannot serve as a chat model. Its message is one line: path, reason, what to do.
+// FileError says why a file cannot serve as the model, or the adapter, that it is named as. Its message is one line: path,
+// reason, what to do.
 type FileError struct {
 	Path   string
 	Reason string // what is wrong, without the path
 	Fix    string // what to do next
 	Err    error  // the operating system's error, when there is one
+
+	what string // that the file should be; empty: a model file
 }
 
 func (e *FileError) Error() string {
-	text := fmt.Sprintf("model file %q: %s", e.Path, e.Reason)
+	text := fmt.Sprintf("%s %q: %s", cmp.Or(e.what, "model file"), e.Path, e.Reason)
 	if e.Fix != "" {
 		text += "; " + e.Fix
 	}

@@ -1,8 +1,9 @@
 // Package gguf looks into GGUF model files without llama.cpp and without reading their weights.
 //
 // [Inspect] reads the header of a file: metadata and tensor descriptions. [Info.Check] says whether the pinned llama.cpp
-// can load the file for chat; it exists because some damaged or unusual files make llama.cpp abort the whole process
-// instead of returning an error. Check knows the causes that concern all architectures or many; assertions about metadata of
+// can load the file for chat, [Info.CheckEmbedding] whether for embeddings, and [InspectAdapter] whether it can apply a LoRA
+// adapter to it; they exist because some damaged or unusual files make llama.cpp abort the whole process
+// instead of returning an error. They know the causes that concern all architectures or many; assertions about metadata of
 // a single rare architecture are left to llama.cpp. A file that passes may still be refused by llama.cpp with an ordinary
 // error, for example because a tensor is missing.
 //
@@ -91,32 +92,42 @@ func Inspect(path string) (*Info, error) {
 
 // inspectFile reads the header of exactly one file.
 func inspectFile(path string) (*Info, error) {
+	h, size, err := headerOf(path)
+	if err != nil {
+		return nil, err
+	}
+	info := newInfo(h, size)
+	info.Path = path
+	return info, nil
+}
+
+// headerOf reads the header of a file, and tells the file's size.
+func headerOf(path string) (*header, int64, error) {
 	// Stat comes first: opening a FIFO would block until somebody writes to it.
 	stat, err := os.Stat(path)
 	if err != nil {
-		return nil, missingError(path, err)
+		return nil, 0, missingError(path, err)
 	}
 	if stat.IsDir() {
-		return nil, directoryError(path)
+		return nil, 0, directoryError(path)
 	}
 	if !stat.Mode().IsRegular() {
-		return nil, &FileError{Path: path, Reason: "it is not a regular file (" + stat.Mode().Type().String() + ")", Fix: "give the path of a .gguf file"}
+		return nil, 0, &FileError{Path: path, Reason: "it is not a regular file (" + stat.Mode().Type().String() + ")", Fix: "give the path of a .gguf file"}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, missingError(path, err)
+		return nil, 0, missingError(path, err)
 	}
 	defer f.Close()
-	info, err := inspectReader(f, stat.Size())
+	h, err := checkedHeader(f, stat.Size())
 	if err != nil {
 		if fe, ok := errors.AsType[*FileError](err); ok {
 			fe.Path = path
-			return nil, fe
+			return nil, 0, fe
 		}
-		return nil, &FileError{Path: path, Reason: reading(err), Fix: "check the disk and the file's permissions", Err: err}
+		return nil, 0, &FileError{Path: path, Reason: reading(err), Fix: "check the disk and the file's permissions", Err: err}
 	}
-	info.Path = path
-	return info, nil
+	return h, stat.Size(), nil
 }
 
 // reading turns an operating system error into a reason without the path, which FileError names already.
@@ -127,16 +138,12 @@ func reading(err error) string {
 	return fmt.Sprintf("it cannot be read (%v)", err)
 }
 
-// inspectReader reads a header from rs, which holds size bytes. A *FileError comes back without its path.
-func inspectReader(rs io.ReadSeeker, size int64) (*Info, error) {
+// checkedHeader reads a header from rs, which holds size bytes. A *FileError comes back without its path.
+func checkedHeader(rs io.ReadSeeker, size int64) (*header, error) {
 	if err := checkMagic(rs, size); err != nil {
 		return nil, err
 	}
-	h, err := readHeader(rs, size)
-	if err != nil {
-		return nil, err
-	}
-	return newInfo(h, size), nil
+	return readHeader(rs, size)
 }
 
 // newInfo picks the facts out of a header. It never fails: missing or odd values stay zero and are Check's business.
@@ -160,7 +167,7 @@ func newInfo(h *header, size int64) *Info {
 		SplitCount:     m.integer("split.count"),
 		kind:           m.text("general.type"),
 		toolTemplate:   m.text("tokenizer.chat_template.tool_use"),
-		tensors:        h.tensors,
+		tensors:        len(h.tensors),
 		weightBytes:    h.weightBytes,
 		meta:           m,
 		duplicated:     h.duplicateToken,

@@ -17,7 +17,7 @@ type header struct {
 	meta           metadata
 	duplicateToken bool
 
-	tensors       int
+	tensors       []tensor
 	elements      int64 // of all tensors
 	weightBytes   int64 // of all tensors, with padding between them
 	expectedBytes int64 // smallest size of the file that holds them all
@@ -226,13 +226,13 @@ func (h *header) readTensors(r *reader, count int) {
 		types[t.kind]++
 		end = next + t.bytes
 		next = pad(end, alignment)
+		h.tensors = append(h.tensors, t)
 		h.elements += t.elements
 		if next > math.MaxInt64/2 || h.elements < 0 {
 			r.damaged("its tensors add up to more bytes than any disk has")
 			return
 		}
 	}
-	h.tensors = count
 	h.weightBytes = int64(next)
 	h.expectedBytes = r.off
 	if count > 0 {
@@ -269,6 +269,8 @@ func pad(n, alignment uint64) uint64 {
 type tensor struct {
 	name     string
 	kind     tensorType
+	dims     int             // that the file gives
+	shape    [maxDims]uint64 // elements of each dimension, the first one's lie side by side; 1 for those that are not given
 	elements int64
 	bytes    uint64 // without padding
 	offset   uint64 // within the tensor data
@@ -292,12 +294,13 @@ func (t tensor) usable() bool {
 }
 
 func readTensor(r *reader) tensor {
-	t := tensor{name: r.text(maxTensorName, "a tensor name"), elements: 1}
+	t := tensor{name: r.text(maxTensorName, "a tensor name"), shape: [maxDims]uint64{1, 1, 1, 1}, elements: 1}
 	dims := r.u32()
 	if dims > maxDims {
 		r.damaged("the tensor %q has %d dimensions, more than %d", clean(t.name), dims, maxDims)
 	}
 	var row uint64 = 1
+	t.dims = int(dims)
 	for i := range dims {
 		n := r.u64()
 		if r.err != nil {
@@ -306,6 +309,7 @@ func readTensor(r *reader) tensor {
 		if i == 0 {
 			row = n
 		}
+		t.shape[i] = n
 		hi, lo := bits.Mul64(uint64(t.elements), n)
 		if hi != 0 || lo >= math.MaxInt64 || n > math.MaxInt64 {
 			r.damaged("the tensor %q has more elements than can be counted", clean(t.name))

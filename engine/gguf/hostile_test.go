@@ -173,7 +173,7 @@ func FuzzInspect(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		info, err := inspectReader(bytes.NewReader(data), int64(len(data)))
+		info, err := inspectReader(data)
 		if err != nil {
 			require.ErrorAs(t, err, new(*FileError), "a reader in memory has no errors of its own")
 			return
@@ -187,4 +187,13 @@ func FuzzInspect(f *testing.F) {
 			require.Positive(t, info.BlockCount)
 		}
 	})
+}
+
+// inspectReader looks into a file that is in memory.
+func inspectReader(data []byte) (*Info, error) {
+	h, err := checkedHeader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	return newInfo(h, int64(len(data))), nil
 }

@@ -81,6 +81,11 @@ func (c *Context) Decode(b *Batch) error {
 	var e errBuf
 	rc := int(C.la_decode(c.c, C.int32_t(len(b.tokens)), (*C.int32_t)(unsafe.Pointer(&b.tokens[0])), (*C.int32_t)(unsafe.Pointer(&b.pos[0])),
 		(*C.int32_t)(unsafe.Pointer(&b.seq[0])), (*C.int8_t)(unsafe.Pointer(&b.logits[0])), e.ptr()))
+	return decodeError(rc, &e)
+}
+
+// decodeError maps the codes of llama_decode and llama_encode.
+func decodeError(rc int, e *errBuf) error {
 	switch rc {
 	case 0:
 		return nil

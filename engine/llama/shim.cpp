@@ -9,6 +9,15 @@
 #include "ggml-backend.h"
 #include "log.h"
 
+void attach_pool(la_context * c, int32_t n_threads) {
+    c->n_threads = n_threads;
+    auto tp = ggml_threadpool_params_default(n_threads);
+    c->pool = ggml_threadpool_new(&tp);
+    if (c->pool != nullptr) {
+        llama_attach_threadpool(c->ctx, c->pool, nullptr);
+    }
+}
+
 static void log_to_go(ggml_log_level level, const char * text, void *) {
     if (text != nullptr) {
         la_go_log((int) level, const_cast<char *>(text));
@@ -209,12 +218,7 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
         }
         c->model = m;
         c->n_seq_max = p.n_seq_max;
-        c->n_threads = p.n_threads;
-        auto tp = ggml_threadpool_params_default(p.n_threads);
-        c->pool = ggml_threadpool_new(&tp);
-        if (c->pool != nullptr) {
-            llama_attach_threadpool(c->ctx, c->pool, nullptr);
-        }
+        attach_pool(c, p.n_threads);
         c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, 1);
         return c;
     });

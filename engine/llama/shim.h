@@ -110,6 +110,35 @@ uint8_t * la_range_get(la_context * c, int32_t seq, int32_t p0, int32_t p1, size
 // cells themselves.
 int32_t la_range_set(la_context * c, int32_t seq, int32_t p0, int32_t p1, const uint8_t * in, size_t len, char * err);
 
+// --- LoRA adapters --------------------------------------------------------------------------------------------------
+
+typedef struct la_adapter la_adapter;
+// la_adapter_load reads an adapter of the model, which owns it and frees it with itself. Load all before contexts are made:
+// a context's graph has room for the adapters that the model has then. The file must have passed a check of its header:
+// llama.cpp aborts the process on values of a wrong type, and on some shapes when it computes.
+la_adapter * la_adapter_load(la_model * m, const char * path, char * err);
+// la_set_adapters makes a context compute with exactly these adapters. 0 ok; -1 on an error.
+int32_t la_set_adapters(la_context * c, la_adapter ** adapters, const float * scales, int32_t n, char * err);
+
+// --- embeddings -----------------------------------------------------------------------------------------------------
+
+typedef struct la_embedding_params {
+    uint32_t n_batch;   // most tokens of one la_embed, of all texts together; at least n_seq_max
+    uint32_t n_seq_max; // most texts of one la_embed
+    int32_t n_threads;
+    int32_t flash_attn; // as in la_context_params
+    int32_t pooling;    // 1 mean, 2 first token (CLS), 3 last token
+} la_embedding_params;
+
+// la_embedding_context_new makes a context for la_embed alone. It is freed with la_context_free and stopped with la_abort.
+la_context * la_embedding_context_new(la_model * m, la_embedding_params p, char * err);
+// la_n_embd_out is the number of floats of a vector.
+int32_t la_n_embd_out(la_model * m);
+// la_embed computes the pooled vectors of n texts, which know nothing of each other: lengths[i] tokens of text i, 1 to the
+// model's context, follow those of text i - 1. out takes n * la_n_embd_out floats. 0 ok; 1 no room; 2 aborted; -1 bad
+// input; < -1 fatal. Nothing stays in the context.
+int32_t la_embed(la_context * c, int32_t n, const int32_t * lengths, const int32_t * tokens, float * out, char * err);
+
 // --- sampling -------------------------------------------------------------------------------------------------------
 
 typedef struct la_sampler_params {

@@ -71,6 +71,9 @@ struct la_context {
     llama_batch batch{};
 };
 
+// attach_pool gives a new context its threads; without a pool llama.cpp makes one for each token.
+void attach_pool(la_context * c, int32_t n_threads);
+
 struct la_sampler {
     common_sampler * smpl = nullptr;
     const llama_vocab * vocab = nullptr;

@@ -62,6 +62,25 @@ type ContextParams struct {
 	KVType         KVType
 }
 
+// Pooling says how the vectors of a text's tokens become one, numbered as llama_pooling_type.
+type Pooling int
+
+// Kinds of pooling.
+const (
+	PoolMean Pooling = 1
+	PoolCLS  Pooling = 2 // the first token's
+	PoolLast Pooling = 3
+)
+
+// EmbeddingParams says how large an embedding context is.
+type EmbeddingParams struct {
+	Batch          int // most tokens of one Embed, of all texts together; at least Texts, less becomes that
+	Texts          int // most texts of one Embed
+	Threads        int
+	FlashAttention int // -1 automatic, 0 off, 1 on
+	Pooling        Pooling
+}
+
 // Batch is a list of tokens to decode, each at a position of one sequence. The zero value is empty. It is reused from
 // call to call to save allocations.
 type Batch struct {
