@@ -103,10 +103,15 @@ func checkFile(path string) ([]string, error) {
 	if err == nil {
 		return info.Files(), nil
 	}
+	return nil, modelFileError(path, err)
+}
+
+// modelFileError is what gguf says about a model file.
+func modelFileError(path string, err error) error {
 	if fe, ok := errors.AsType[*gguf.FileError](err); ok {
-		return nil, &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
+		return &ModelFileError{Path: fe.Path, Reason: fe.Reason, Fix: fe.Fix}
 	}
-	return nil, &ModelFileError{Path: path, Reason: err.Error()}
+	return &ModelFileError{Path: path, Reason: err.Error()}
 }
 
 func newEngine(c Config, m model, mem memory, free func(), kept *shelf) (*Engine, error) {

@@ -11,6 +11,7 @@ var rules = []rule{
 	{"internal/reference", nil, "reading references is a leaf that every store can share"},
 	{"internal/human", nil, "writing numbers for people is a leaf that every front end can share"},
 	{"internal/testmodel", nil, "tests of every package find their models through it"},
+	{"internal/testgguf", nil, "tests of every package write their model files with it"},
 	{"internal/archtest", nil, "the checks read the tree and depend on nothing in it"},
 
 	{"graph/checkpoint", nil, "a saver is written against these types alone, also outside this module"},
