@@ -89,7 +89,7 @@ type Engine struct {
 	KVCacheType     string
 	KVStorePath     string
 	KVStoreMaxBytes int64 // 0: off
-	LoRA            []string
+	LoRA            []Adapter
 	Verbose         bool
 
 	Nodes Nodes

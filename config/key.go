@@ -76,6 +76,12 @@ func define[T any](section, name string, kind kind[T], def T, at func(*Config) *
 					resolved[i] = f(s)
 				}
 				*p = resolved
+			case *[]Adapter:
+				resolved := make([]Adapter, len(*p))
+				for i, a := range *p {
+					resolved[i] = Adapter{Path: f(a.Path), Scale: a.Scale}
+				}
+				*p = resolved
 			}
 		}
 	}

@@ -94,8 +94,8 @@ func engineKeys() []*key {
 			"Folder for the KV cache of prompts that come again, so that they are not evaluated twice.", path),
 		define(s, "kv_store_max_bytes", bytesKind{}, 4<<30, func(c *Config) *int64 { return &c.Engine.KVStoreMaxBytes },
 			"Size of that folder. 0: off."),
-		define(s, "lora", listKind{"files"}, []string{}, func(c *Config) *[]string { return &c.Engine.LoRA },
-			"LoRA adapters for the model.", input, outcome),
+		define(s, "lora", adaptersKind{}, []Adapter{}, func(c *Config) *[]Adapter { return &c.Engine.LoRA },
+			"LoRA adapters in GGUF format that were made for the model.", input, outcome),
 		define(s, "verbose", boolKind{}, false, func(c *Config) *bool { return &c.Engine.Verbose },
 			"Show the engine's own log."),
 	}

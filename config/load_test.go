@@ -301,7 +301,7 @@ func TestWorkspace(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	dir := writeConfig(t, "[engine]\nmodel_path = \"models/m.gguf\"\nchat_template = \"ws-only.jinja\"\nlora = [\"/abs/a.gguf\", \"~/b.gguf\"]\n[agent]\ndb_path = \"x.sqlite\"\n")
+	dir := writeConfig(t, "[engine]\nmodel_path = \"models/m.gguf\"\nchat_template = \"ws-only.jinja\"\nlora = [\"/abs/a.gguf\", \"~/b.gguf=0.5\", \"models/m.gguf=-1\"]\n[agent]\ndb_path = \"x.sqlite\"\n")
 	ws := filepath.Join(dir, "ws")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "models"), 0o700))
 	require.NoError(t, os.MkdirAll(ws, 0o700))
@@ -316,7 +316,8 @@ func TestPaths(t *testing.T) {
 	c := load()
 	require.Equal(t, filepath.Join(dir, "models/m.gguf"), c.Engine.ModelPath, "beside the configuration file")
 	require.Equal(t, filepath.Join(ws, "ws-only.jinja"), c.Engine.ChatTemplate, "only in the workspace")
-	require.Equal(t, []string{"/abs/a.gguf", "/home/u/b.gguf"}, c.Engine.LoRA)
+	require.Equal(t, []Adapter{{"/abs/a.gguf", 1}, {"/home/u/b.gguf", 0.5}, {filepath.Join(dir, "models/m.gguf"), -1}}, c.Engine.LoRA)
+	require.Equal(t, `["/abs/a.gguf", "~/b.gguf=0.5", "models/m.gguf=-1"]`, value(t, c, "engine.lora").Text, "shown as written")
 	require.Equal(t, filepath.Join(ws, "x.sqlite"), c.Agent.DBPath, "stores belong to the workspace")
 	require.Equal(t, `"models/m.gguf"`, value(t, c, "engine.model_path").Text, "shown as written")
 
