@@ -19,6 +19,7 @@ type Report struct {
 	Notes          []string       `json:"notes"`
 	Error          *Failure       `json:"error"` // nil unless the status is failed
 	Usage          Usage          `json:"usage"`
+	Adapters       []string       `json:"adapters,omitempty"` // LoRA adapters of the model; set by the caller
 	// CheckpointBytes is what the task's thread stores.
 	CheckpointBytes int64 `json:"checkpoint_bytes"`
 	PeakRSSBytes    int64 `json:"peak_rss_bytes"` // set by the caller

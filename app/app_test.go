@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/engine"
 	"github.com/llama-agent/llama-agent/tools"
 )
 
@@ -91,7 +93,7 @@ func open(t *testing.T, c *config.Config, m *answers) *App {
 func TestRunLoadsTheModelOnceAndCloseClosesIt(t *testing.T) {
 	t.Parallel()
 	m := &answers{}
-	c := configure(t)
+	c := configure(t, "engine.lora=pirate.gguf=0.5")
 	a := open(t, c, m)
 	report, err := a.Run(t.Context(), Task{Goal: "hello", Thread: "t-1"})
 	require.NoError(t, err)
@@ -99,6 +101,7 @@ func TestRunLoadsTheModelOnceAndCloseClosesIt(t *testing.T) {
 	require.Equal(t, "The answer.", report.Answer)
 	require.Positive(t, report.CheckpointBytes)
 	require.Positive(t, report.PeakRSSBytes)
+	require.Equal(t, []string{"pirate.gguf=0.5"}, report.Adapters)
 	_, err = a.Run(t.Context(), Task{Goal: "hello", Thread: "t-2"})
 	require.NoError(t, err)
 	require.FileExists(t, c.Agent.DBPath)
@@ -247,15 +250,18 @@ func TestEngineConfig(t *testing.T) {
 	_, err = engineConfig(configure(t, "engine.model_path=m.gguf", "engine.chat_template=nowhere.jinja"))
 	require.True(t, IsModelError(err))
 	require.ErrorContains(t, err, "check engine.chat_template")
-	_, err = engineConfig(configure(t, "engine.model_path=m.gguf", "engine.lora=a.gguf"))
-	require.True(t, IsModelError(err))
+	require.True(t, IsModelError(fmt.Errorf("loading: %w", &engine.AdapterError{Path: "a.gguf"})))
 
-	c := configure(t, "engine.model_path=m.gguf", "engine.chat_template=t.jinja", "engine.top_k=-1", "engine.seed=7", "engine.disable_thinking=false")
+	c := configure(t, "engine.model_path=m.gguf", "engine.lora=a.gguf,b.gguf=0.5,c.gguf=0", "engine.chat_template=t.jinja", "engine.top_k=-1", "engine.seed=7", "engine.disable_thinking=false")
 	write(t, c.Engine.ChatTemplate, "{{ messages }}")
 	e, err := engineConfig(c)
 	require.NoError(t, err)
 	require.Equal(t, "{{ messages }}", e.ChatTemplate)
 	require.Equal(t, filepath.Join(c.Workspace, "m.gguf"), e.ModelPath)
+	require.Equal(t, []engine.Adapter{
+		{Path: filepath.Join(c.Workspace, "a.gguf"), Scale: 1}, {Path: filepath.Join(c.Workspace, "b.gguf"), Scale: 0.5}, {Path: filepath.Join(c.Workspace, "c.gguf")},
+	}, e.Adapters)
+	require.Equal(t, []string{"a.gguf", "b.gguf=0.5"}, adapterNames(c))
 	require.Zero(t, e.TopK)
 	require.Equal(t, 7, e.Seed)
 	require.True(t, e.Thinking)

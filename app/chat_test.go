@@ -482,6 +482,9 @@ func TestStats(t *testing.T) {
 	text = strings.Join(enter(t, again, "/stats").Lines, "\n")
 	require.Contains(t, text, "the next turn is 3; turns of this session: 0")
 	require.Contains(t, text, "speed: not known")
+	require.NotContains(t, text, "LoRA")
+	adapted := openChat(t, configure(t, "engine.model_path=m.gguf", "engine.lora=pirate.gguf=0.5,off.gguf=0"), &answers{})
+	require.Regexp(t, `m\.gguf.*, with the LoRA adapters pirate\.gguf=0\.5$`, enter(t, adapted, "/stats").Lines[0])
 }
 
 // counting reports what calls cost.

@@ -368,6 +368,9 @@ func (c *Chat) stats(ctx context.Context) (Output, error) {
 		speed = fmt.Sprintf("%d tokens/s read, %d tokens/s written",
 			rate(c.session.EvaluatedTokens, c.session.PrefillMS), rate(c.session.CompletionTokens, c.session.DecodeMS))
 	}
+	if names := adapterNames(c.Config()); len(names) > 0 {
+		model += ", with the LoRA adapters " + strings.Join(names, ", ")
+	}
 	return Output{Table: t, Lines: []string{
 		"model: " + model,
 		fmt.Sprintf("conversation: %s, the next turn is %d; turns of this session: %d", cmp.Or(id, "not begun"), next, c.turns),

@@ -81,7 +81,29 @@ func checkModel(c *config.Config, m Machine) []Check {
 		return []Check{problem("model", "", "%v", err)}
 	}
 	checks := []Check{ok("model", "%s, %s %s %s", filepath.Base(info.Path), info.Architecture, info.SizeLabel, info.Quantization)}
+	checks = append(checks, checkAdapters(c, info)...)
 	return append(checks, checkTemplate(c, info), checkContext(c, info), checkMemory(c, m, info))
+}
+
+// checkAdapters looks at each LoRA adapter beside the model that it is to change.
+func checkAdapters(c *config.Config, info *gguf.Info) []Check {
+	const name = "LoRA adapter"
+	var checks []Check
+	for _, a := range c.Engine.LoRA {
+		found, err := gguf.InspectAdapter(a.Path, info)
+		fe, _ := errors.AsType[*gguf.FileError](err)
+		switch {
+		case fe != nil:
+			checks = append(checks, problem(name, fe.Fix, "%s: %s", fe.Path, fe.Reason))
+		case err != nil:
+			checks = append(checks, problem(name, "", "%v", err))
+		case a.Scale == 0:
+			checks = append(checks, warning(name, "set another scale, or take it out of engine.lora", "%s has the scale 0 and changes nothing", a.Path))
+		default:
+			checks = append(checks, ok(name, "%s, scale %v, rank %d, changed matrices: %d", filepath.Base(a.Path), a.Scale, found.Rank, found.Matrices))
+		}
+	}
+	return checks
 }
 
 func checkTemplate(c *config.Config, info *gguf.Info) Check {

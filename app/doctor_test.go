@@ -10,6 +10,7 @@ import (
 
 	"github.com/llama-agent/llama-agent/engine"
 	"github.com/llama-agent/llama-agent/internal/sqlitedb"
+	"github.com/llama-agent/llama-agent/internal/testgguf"
 )
 
 // tinyModel is the path of the smallest real model, which `make models` fetches.
@@ -96,6 +97,28 @@ func TestDoctorOfModels(t *testing.T) {
 	require.Equal(t, CheckWarning, check.State)
 	check = find(t, Doctor(t.Context(), configure(t, "engine.model_path="+path, "engine.chat_template=nowhere"), roomy()), "chat template")
 	require.Equal(t, CheckProblem, check.State)
+}
+
+func TestDoctorOfAdapters(t *testing.T) {
+	t.Parallel()
+	path := tinyModel(t)
+	look := func(adapter string) Check {
+		return find(t, Doctor(t.Context(), configure(t, "engine.model_path="+path, "engine.lora="+adapter), roomy()), "LoRA adapter")
+	}
+	good := testgguf.LoRA("llama", 4, 0.1, map[string][2]int{"blk.0.attn_q.weight": {576, 576}}).Write(t, "pirate.gguf")
+	check := look(good + "=0.5")
+	require.Equal(t, CheckOK, check.State)
+	require.Equal(t, "pirate.gguf, scale 0.5, rank 4, changed matrices: 1", check.Detail)
+	require.Equal(t, CheckWarning, look(good+"=0").State)
+
+	other := testgguf.LoRA("llama", 4, 0.1, map[string][2]int{"blk.0.attn_q.weight": {896, 896}}).Write(t, "other.gguf")
+	check = look(other)
+	require.Equal(t, CheckProblem, check.State)
+	require.Contains(t, check.Detail, "do not fit")
+	require.Contains(t, check.Fix, "the model that it was made for")
+	check = look(filepath.Join(filepath.Dir(good), "pirates.gguf"))
+	require.Equal(t, CheckProblem, check.State)
+	require.Contains(t, check.Fix, `the folder holds "pirate.gguf"`)
 }
 
 func TestDoctorOfTheMachine(t *testing.T) {

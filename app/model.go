@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -30,8 +31,9 @@ var ErrNoModel = errors.New("no model is configured; set engine.model_path in " 
 // IsModelError reports whether err says that the model cannot be loaded, as opposed to anything that fails later.
 func IsModelError(err error) bool {
 	_, file := errors.AsType[*engine.ModelFileError](err)
+	_, adapter := errors.AsType[*engine.AdapterError](err)
 	_, loading := errors.AsType[*modelError](err)
-	return file || loading || errors.Is(err, ErrNoModel) || errors.Is(err, engine.ErrNoLlama)
+	return file || adapter || loading || errors.Is(err, ErrNoModel) || errors.Is(err, engine.ErrNoLlama)
 }
 
 // modelError marks an error of loading the model that has no type of its own.
@@ -62,9 +64,6 @@ func engineConfig(c *config.Config) (engine.Config, error) {
 	if e.ModelPath == "" {
 		return engine.Config{}, ErrNoModel
 	}
-	if len(e.LoRA) > 0 {
-		return engine.Config{}, &modelError{errors.New("engine.lora: this build cannot apply LoRA adapters; merge the adapter into the model, or remove the setting")}
-	}
 	template := ""
 	if e.ChatTemplate != "" {
 		data, err := readBounded(e.ChatTemplate, maxTemplateBytes)
@@ -73,14 +72,29 @@ func engineConfig(c *config.Config) (engine.Config, error) {
 		}
 		template = string(data)
 	}
+	var adapters []engine.Adapter
+	for _, a := range e.LoRA {
+		adapters = append(adapters, engine.Adapter{Path: a.Path, Scale: float32(a.Scale)})
+	}
 	return engine.Config{
 		ModelPath: e.ModelPath, ContextSize: e.NCtx, GPULayers: e.NGPULayers, BatchSize: e.NBatch, Threads: e.NThreads,
 		Parallel: e.Parallel, ChatTemplate: template, ToolFormat: e.ToolFormat,
 		Temperature: e.Temperature, TopP: e.TopP, TopK: max(e.TopK, 0), MinP: e.MinP, RepeatPenalty: e.RepeatPenalty,
 		MaxTokens: e.MaxTokens, Seed: int(e.Seed), Stop: e.Stop,
 		RequestTimeout: e.RequestTimeout, Thinking: !e.DisableThinking, FlashAttention: e.FlashAttention, KVCacheType: e.KVCacheType,
-		KVStorePath: e.KVStorePath, KVStoreMaxBytes: e.KVStoreMaxBytes,
+		KVStorePath: e.KVStorePath, KVStoreMaxBytes: e.KVStoreMaxBytes, Adapters: adapters,
 	}, nil
+}
+
+// adapterNames lists the adapters that change the model, as they are configured but without their folders.
+func adapterNames(c *config.Config) []string {
+	var list []string
+	for _, a := range c.Engine.LoRA {
+		if a.Scale != 0 {
+			list = append(list, config.Adapter{Path: filepath.Base(a.Path), Scale: a.Scale}.String())
+		}
+	}
+	return list
 }
 
 // readBounded reads a regular file of at most limit bytes.

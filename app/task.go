@@ -160,6 +160,7 @@ func (a *App) complete(r *Report) *Report {
 	if r != nil {
 		r.Usage.ModelLoadMS = a.loading.Milliseconds()
 		r.PeakRSSBytes = telemetry.PeakRSS()
+		r.Adapters = adapterNames(a.options.Config)
 	}
 	return r
 }

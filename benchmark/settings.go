@@ -54,7 +54,7 @@ func NewSettings(c *config.Config) (Settings, error) {
 		case "engine.chat_template":
 			text, err = fingerprints(c.Engine.ChatTemplate)
 		case "engine.lora":
-			text, err = fingerprints(c.Engine.LoRA...)
+			text, err = adapterFingerprints(c.Engine.LoRA)
 		}
 		if err != nil {
 			return s, fmt.Errorf("reading %s: %w", id, err)
@@ -67,6 +67,22 @@ func NewSettings(c *config.Config) (Settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// adapterFingerprints are the fingerprints of adapters, with their scales where these are not 1.
+func adapterFingerprints(adapters []config.Adapter) (string, error) {
+	var list []string
+	for _, a := range adapters {
+		text, err := fingerprints(a.Path)
+		if err != nil {
+			return "", err
+		}
+		if a.Scale != 1 {
+			text += fmt.Sprintf(" scale %v", a.Scale)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", "), nil
 }
 
 // fingerprints are the names of files and the hashes of their contents; no path is none.

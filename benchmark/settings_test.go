@@ -30,6 +30,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.jinja"), []byte("x"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.gguf"), []byte("x"), 0o600))
 	c := loadConfig(t, dir, `
 [agent]
 max_iterations = 2
@@ -40,6 +41,7 @@ model_path = "mine.gguf"
 chat_template = "my.jinja"
 seed = 5
 stop = ["END"]
+lora = ["my.gguf=0.5"]
 [engine.nodes.planner]
 temperature = 0.1
 [tools.file]
@@ -55,10 +57,12 @@ otlp_endpoint = "http://user:secret@example.org"
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{
 		"agent.max_iterations": 2, "engine.chat_template": filepath.Join(dir, "my.jinja"), "engine.stop": []string{"END"},
+		"engine.lora":                      []string{filepath.Join(dir, "my.gguf") + "=0.5"},
 		"engine.nodes.planner.temperature": 0.1, "tools.file.timeout_seconds": 2.5, "memory.hot_execution_records": 7, "engine.temperature": 0.7,
 	}, s.Values)
 	require.Equal(t, map[string]any{"memory.artifact_virtualization": true, "memory.lifecycle_context": false}, s.Switches)
 	require.Equal(t, "my.jinja 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", s.Shared["engine.chat_template"])
+	require.Equal(t, "my.gguf 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 scale 0.5", s.Shared["engine.lora"])
 	require.Equal(t, "0.7", s.Shared["engine.temperature"])
 	require.Equal(t, "0.9", s.Shared["engine.top_p"], "defaults, too: another version may have others")
 	require.Equal(t, `["END"]`, s.Shared["engine.stop"])

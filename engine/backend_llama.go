@@ -71,6 +71,11 @@ func openBackend(ctx context.Context, c Config) (m model, mem memory, free func(
 		}
 		return nil, nil, nil, &ModelFileError{Path: c.ModelPath, Reason: err.Error(), Fix: "run `llama-agent models` to see which files can be used"}
 	}
+	adapt, err := loadAdapters(lm, c.Adapters)
+	if err != nil {
+		lm.Close()
+		return nil, nil, nil, err
+	}
 	size := c.ContextSize
 	if train := lm.Info().ContextTrain; size == 0 {
 		size = min(train, defaultContextSize)
@@ -84,6 +89,11 @@ func openBackend(ctx context.Context, c Config) (m model, mem memory, free func(
 	if err != nil {
 		lm.Close()
 		return nil, nil, nil, fmt.Errorf("creating a context of %d tokens for %s: %w", size, c.ModelPath, err)
+	}
+	if err := adapt(lc); err != nil {
+		lc.Close()
+		lm.Close()
+		return nil, nil, nil, err
 	}
 	tmpl, err := llama.NewChatTemplate(lm, c.ChatTemplate)
 	if err != nil {

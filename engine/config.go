@@ -48,6 +48,10 @@ type Config struct {
 	// call need not give the same text twice. Off for memories that cannot take a token back.
 	Draft bool
 
+	// Adapters are applied to all calls. The sum of two or more that change the same matrix can round in another order in
+	// another process.
+	Adapters []Adapter
+
 	RequestTimeout time.Duration // of a call, waiting included; 0: none
 	Thinking       bool          // let models that can do so think before they answer
 	FlashAttention string        // "auto" (empty), "on" or "off"
@@ -110,7 +114,7 @@ func (c Config) validate() error {
 	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
 	bad(oneOf(c.KVCacheType, "f16", "f32", "q8_0", "q4_0"), "KV cache type %q is not f16, f32, q8_0 or q4_0", c.KVCacheType)
 	bad(c.KVStoreMaxBytes >= 0, "the KV store's size %d is negative", c.KVStoreMaxBytes)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, validateAdapters(c.Adapters))...)
 }
 
 func oneOf(s string, of ...string) bool {

@@ -17,6 +17,11 @@
 // bits, because the places of cells in the cache order its sums, as they do for prefixes in memory. Recurrent and
 // sliding-window models have no parts that can be kept, and work without.
 //
+// LoRA adapters ([Config].Adapters) change what the model computes; KV state is kept apart for each set of them.
+//
+// An [Embedder] turns texts into vectors, with a model of its own: one made for embeddings, encoders too, or any other. It
+// computes several texts in one batch.
+//
 // Text of messages is data: spellings of control tokens in it are tokenised as plain text.
 //
 // The package does not download models or talk to remote servers.

@@ -32,7 +32,7 @@ type Engine struct {
 }
 
 // Open checks the file, loads the model and starts the engine. It blocks while the model loads; a cancelled ctx stops
-// that. Errors: *ModelFileError for a file that cannot be used, ErrNoLlama without llama.cpp, ctx's error.
+// that. Errors: *ModelFileError and *AdapterError for files that cannot be used, ErrNoLlama without llama.cpp, ctx's error.
 func Open(ctx context.Context, c Config) (*Engine, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -41,11 +41,16 @@ func Open(ctx context.Context, c Config) (*Engine, error) {
 	if !Available {
 		return nil, ErrNoLlama
 	}
-	files, err := checkFile(c.ModelPath)
+	file, err := checkFile(c.ModelPath)
 	if err != nil {
 		return nil, err
 	}
-	stamps := stampFiles(files) // before they are read
+	adapters, err := checkAdapters(c, file)
+	if err != nil {
+		return nil, err
+	}
+	c.Adapters = applied(c.Adapters)
+	stamps := stampFiles(append(file.Files(), adapterPaths(c.Adapters)...)) // before they are read
 	m, mem, free, err := openBackend(ctx, c)
 	if err != nil {
 		return nil, err
@@ -62,10 +67,11 @@ func Open(ctx context.Context, c Config) (*Engine, error) {
 		free()
 		return nil, err
 	}
+	e.info.Adapters = adapters
 	return e, nil
 }
 
-// stampFiles stamps the files of a model, none when one cannot be told from others.
+// stampFiles stamps the files of a model and its adapters, none when one cannot be told from others.
 func stampFiles(files []string) []kvstore.Stamp {
 	out := make([]kvstore.Stamp, len(files))
 	for i, f := range files {
@@ -83,25 +89,26 @@ func keepable(i llama.ModelInfo) bool {
 	return !i.Recurrent && !i.Hybrid && i.SlidingWindow == 0 && !i.Encoder && !i.Diffusion
 }
 
-// computing lists what the KV state of a prompt depends on besides the model. The number of threads is not in it: it
-// changes how rows are shared out, not how one is computed, for all batches but those of one token.
+// computing lists what the KV state of a prompt depends on besides the contents of the model and its adapters. The number
+// of threads is not in it: it changes how rows are shared out, not how one is computed, for all batches but those of one
+// token.
 func computing(c Config, mem memory) []string {
-	return append([]string{
+	how := []string{
 		c.KVCacheType, c.FlashAttention, strconv.Itoa(c.GPULayers),
 		strconv.Itoa(mem.Size()), // some models scale positions by it
 		strconv.Itoa(min(c.BatchSize, mem.BatchSize(), prefillChunk)),
-	}, buildIdentity(c.GPULayers != 0)...)
+	}
+	return append(append(how, buildIdentity(c.GPULayers != 0)...), adaptersKey(c.Adapters)...)
 }
 
 // checkFile looks at the header before llama.cpp does, which aborts the process on some damaged ones.
-// It returns the files of the model.
-func checkFile(path string) ([]string, error) {
+func checkFile(path string) (*gguf.Info, error) {
 	info, err := gguf.Inspect(path)
 	if err == nil {
 		err = info.Check()
 	}
 	if err == nil {
-		return info.Files(), nil
+		return info, nil
 	}
 	return nil, modelFileError(path, err)
 }
@@ -179,6 +186,7 @@ type ModelInfo struct {
 	Layers, HeadsKV, HeadSize int
 	ChatTemplate              bool // the model brings one
 	NativeTools               bool // tool calls use the template's own format
+	Adapters                  []AdapterInfo
 }
 
 // Stats is the state of the KV cache.

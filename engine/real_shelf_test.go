@@ -52,7 +52,7 @@ func openKept(t testing.TB, dir string, adjust ...func(*Config)) (*Engine, *tap)
 		f(&c)
 	}
 	c = c.withDefaults()
-	stamps := stampFiles([]string{c.ModelPath})
+	stamps := stampFiles(append([]string{c.ModelPath}, adapterPaths(c.Adapters)...))
 	if store, err := kvstore.Open(dir, 1<<30, c.Now); err == nil {
 		for _, s := range stamps {
 			if _, ok := store.KnownSum(s); !ok {
