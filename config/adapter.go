@@ -54,7 +54,9 @@ func parseAdapter(s string) (Adapter, error) {
 type adaptersKind struct{}
 
 // list is how the texts are written.
-func (adaptersKind) list() listKind { return listKind{`files, each with an optional scale such as "pirate.gguf=0.5"`} }
+func (adaptersKind) list() listKind {
+	return listKind{`files, each with an optional scale such as "pirate.gguf=0.5"`}
+}
 
 func (k adaptersKind) describe() string { return k.list().describe() }
 
