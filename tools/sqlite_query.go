@@ -45,11 +45,11 @@ type QueryResult struct {
 }
 
 // foundNothing reports whether a result has no rows, or only counted or added none.
-func (r QueryResult) foundNothing() bool {
-	if len(r.Rows) > 1 {
+func (q QueryResult) foundNothing() bool {
+	if len(q.Rows) > 1 {
 		return false
 	}
-	for _, row := range r.Rows {
+	for _, row := range q.Rows {
 		if slices.ContainsFunc(row, func(cell any) bool { return cell != nil && cell != json.Number("0") }) {
 			return false
 		}
