@@ -110,12 +110,13 @@ func (c *Context) Logits(i, vocab int) []float32 {
 }
 
 // SeqRemove drops positions p0 ≤ p < p1 of a sequence (p1 < 0: to its end). False when the model's memory cannot drop a
-// part; a whole sequence can always be dropped.
+// part, see MemoryKind; a whole sequence can always be dropped.
 func (c *Context) SeqRemove(seq, p0, p1 int) bool {
 	return bool(C.la_seq_rm(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1)))
 }
 
-// SeqCopy makes positions p0 ≤ p < p1 of src part of dst too. Only metadata is copied.
+// SeqCopy makes positions p0 ≤ p < p1 of src part of dst too. Only metadata is copied. False when the model's memory cannot
+// share a part. A part of a MemoryMixed comes with the running state of all of src: RestoreTail is what copies those.
 func (c *Context) SeqCopy(src, dst, p0, p1 int) bool {
 	return bool(C.la_seq_cp(c.c, C.int32_t(src), C.int32_t(dst), C.int32_t(p0), C.int32_t(p1)))
 }
@@ -159,11 +160,38 @@ func (c *Context) SetSeqState(seq int, state []byte) error {
 	return nil
 }
 
-// SaveRange copies the KV state of positions p0 ≤ p < p1 of a sequence out of the context; the sequence must hold them all.
-func (c *Context) SaveRange(seq, p0, p1 int) ([]byte, error) {
+// SaveTail copies the running state at the end of a sequence out of the context: of a MemoryState or MemoryMixed, see there.
+func (c *Context) SaveTail(seq int) ([]byte, error) {
 	var e errBuf
 	var n C.size_t
-	p := C.la_range_get(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1), &n, e.ptr())
+	p := C.la_tail_get(c.c, C.int32_t(seq), &n, e.ptr())
+	if p == nil {
+		return nil, e.err(fmt.Sprintf("saving the running state of sequence %d", seq))
+	}
+	defer C.la_free(unsafe.Pointer(p))
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(p)), n)...), nil
+}
+
+// RestoreTail makes dst hold the first end positions of src, with a state that SaveTail gave when a sequence with the same
+// tokens ended there. src may be dst; a MemoryState needs none (-1). After an error dst is empty.
+func (c *Context) RestoreTail(src, dst, end int, state []byte) error {
+	what := fmt.Sprintf("going back to position %d in sequence %d", end, dst)
+	if len(state) == 0 {
+		return fmt.Errorf("llama: %s: empty state", what)
+	}
+	var e errBuf
+	if C.la_tail_set(c.c, C.int32_t(src), C.int32_t(dst), C.int32_t(end), (*C.uint8_t)(unsafe.Pointer(&state[0])), C.size_t(len(state)), e.ptr()) != 0 {
+		return e.err(what)
+	}
+	return nil
+}
+
+// SaveRange copies the KV state of positions p0 ≤ p < p1 of a sequence out of the context; the sequence must hold them all.
+// Memories with a running state need that at p1, as SaveTail gave it; the others get nil.
+func (c *Context) SaveRange(seq, p0, p1 int, tail []byte) ([]byte, error) {
+	var e errBuf
+	var n C.size_t
+	p := C.la_range_get(c.c, C.int32_t(seq), C.int32_t(p0), C.int32_t(p1), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tail))), C.size_t(len(tail)), &n, e.ptr())
 	if p == nil {
 		return nil, e.err(fmt.Sprintf("saving positions %d to %d of sequence %d", p0, p1, seq))
 	}
@@ -173,7 +201,8 @@ func (c *Context) SaveRange(seq, p0, p1 int) ([]byte, error) {
 
 // RestoreRange appends positions p0 ≤ p < p1 to a sequence that ends at p0. The state is one that SaveRange gave for these
 // positions, with the same model and the same kind of cache: llama.cpp does not notice flipped bytes, so verify them
-// before. After an error the sequence is as it was; ErrNoRoom says that the KV cache has too few free cells.
+// before. After an error the sequence is as it was; ErrNoRoom says that the KV cache has too few free cells. A MemoryState is
+// replaced, whatever the sequence held.
 func (c *Context) RestoreRange(seq, p0, p1 int, state []byte) error {
 	what := fmt.Sprintf("restoring positions %d to %d of sequence %d", p0, p1, seq)
 	if len(state) == 0 {

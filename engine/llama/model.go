@@ -78,7 +78,7 @@ func LoadModel(ctx context.Context, path string, p ModelParams) (*Model, error) 
 	return &Model{c: m, info: ModelInfo{
 		ContextTrain: int(i.n_ctx_train), Embedding: int(i.n_embd), Layers: int(i.n_layer), Heads: int(i.n_head),
 		HeadsKV: int(i.n_head_kv), SlidingWindow: int(i.n_swa), Vocab: int(i.n_vocab),
-		Bytes: uint64(i.bytes), Parameters: uint64(i.n_params),
+		Memory: MemoryKind(i.memory), Bytes: uint64(i.bytes), Parameters: uint64(i.n_params),
 		Recurrent: bool(i.recurrent), Hybrid: bool(i.hybrid), Encoder: bool(i.encoder), Decoder: bool(i.decoder),
 		Diffusion: bool(i.diffusion), AddBOS: bool(i.add_bos), AddEOS: bool(i.add_eos),
 		BOS: Token(i.bos), EOS: Token(i.eos), EOT: Token(i.eot), NL: Token(i.nl),

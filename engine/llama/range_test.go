@@ -26,9 +26,9 @@ func TestRangesGiveTheSameLogits(t *testing.T) {
 	t.Parallel()
 	m, c, toks, question, want := ranged(t)
 	before := c.SeqPosMax(0)
-	first, err := c.SaveRange(0, 0, 16)
+	first, err := c.SaveRange(0, 0, 16, nil)
 	require.NoError(t, err)
-	second, err := c.SaveRange(0, 16, 40)
+	second, err := c.SaveRange(0, 16, 40, nil)
 	require.NoError(t, err)
 	require.Equal(t, before, c.SeqPosMax(0), "the source stays")
 
@@ -54,10 +54,10 @@ func TestRangesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	m, c, _, question, want := ranged(t)
 	for _, r := range [][3]int{{0, 40, 4000}, {0, 5, 5}, {0, 7, 3}, {0, -1, 5}, {1, 0, 4}, {-1, 0, 4}, {4, 0, 4}, {300, 0, 4}, {0, 0, 1 << 30}} {
-		_, err := c.SaveRange(r[0], r[1], r[2])
+		_, err := c.SaveRange(r[0], r[1], r[2], nil)
 		require.Error(t, err, "%v", r)
 	}
-	state, err := c.SaveRange(0, 16, 40)
+	state, err := c.SaveRange(0, 16, 40, nil)
 	require.NoError(t, err)
 	end := c.SeqPosMax(0)
 	refuse := func(what string, seq, p0, p1 int, state []byte) {
@@ -92,7 +92,7 @@ func TestRangesThatAreRefused(t *testing.T) {
 func TestRangesWithoutRoom(t *testing.T) {
 	t.Parallel()
 	m, c, _, _, _ := ranged(t)
-	state, err := c.SaveRange(0, 0, 40)
+	state, err := c.SaveRange(0, 0, 40, nil)
 	require.NoError(t, err)
 	full := newContext(t, m, ContextParams{Size: 256})
 	for seq := range 3 {
@@ -107,7 +107,7 @@ func TestRangesWithoutRoom(t *testing.T) {
 	closed, err := NewContext(m, ContextParams{Size: 64, Batch: 16, MicroBatch: 16, Sequences: 1, Threads: 1})
 	require.NoError(t, err)
 	closed.Close()
-	_, err = closed.SaveRange(0, 0, 1)
+	_, err = closed.SaveRange(0, 0, 1, nil)
 	require.Error(t, err)
 	require.Error(t, closed.RestoreRange(0, 0, 40, state))
 }
@@ -117,7 +117,7 @@ func TestRangesWithoutRoom(t *testing.T) {
 func TestRangesOfRandomBytes(t *testing.T) {
 	t.Parallel()
 	_, c, _, _, _ := ranged(t)
-	state, err := c.SaveRange(0, 0, 4)
+	state, err := c.SaveRange(0, 0, 4, nil)
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		bytes := slices.Clone(state)

@@ -24,6 +24,30 @@ static void log_to_go(ggml_log_level level, const char * text, void *) {
     }
 }
 
+static std::string meta(const llama_model * m, const char * key) {
+    const int32_t n = llama_model_meta_val_str(m, key, nullptr, 0);
+    if (n < 0) {
+        return "";
+    }
+    std::string out(n + 1, 0);
+    llama_model_meta_val_str(m, key, &out[0], out.size());
+    out.resize(n);
+    return out;
+}
+
+la_memory la_memory_of(const llama_model * m) {
+    if (meta(m, "general.architecture") == "deepseek4") {
+        return LA_MEMORY_WHOLE; // compressed cells: its seq_cp asserts that it copies all
+    }
+    if (llama_model_is_recurrent(m)) {
+        return LA_MEMORY_STATE;
+    }
+    if (llama_model_is_hybrid(m)) {
+        return LA_MEMORY_MIXED;
+    }
+    return llama_model_n_swa(m) > 0 ? LA_MEMORY_WINDOW : LA_MEMORY_CELLS;
+}
+
 extern "C" {
 
 void la_free(void * p) { free(p); }
@@ -124,6 +148,7 @@ la_model_info la_model_get_info(la_model * m) {
     }
     i.n_swa = llama_model_n_swa(m->model);
     i.n_vocab = m->n_vocab;
+    i.memory = la_memory_of(m->model);
     i.bytes = llama_model_size(m->model);
     i.n_params = llama_model_n_params(m->model);
     i.recurrent = llama_model_is_recurrent(m->model);
@@ -154,10 +179,7 @@ char * la_model_meta(la_model * m, const char * key) {
     if (n < 0) {
         return nullptr;
     }
-    std::string out(n + 1, 0);
-    llama_model_meta_val_str(m->model, key, &out[0], out.size());
-    out.resize(n);
-    return dup(out);
+    return dup(meta(m->model, key));
 }
 
 int32_t la_tokenize(la_model * m, const char * text, int32_t len, bool add_special, bool parse_special, int32_t * out, int32_t cap) {
@@ -183,12 +205,16 @@ bool la_is_control(la_model * m, int32_t token) { return token_ok(m, token) && l
 
 la_context * la_context_new(la_model * m, la_context_params p, char * err) {
     return guard<la_context *>(err, nullptr, [&]() -> la_context * {
-        // One more is the scratch sequence of la_range_get and la_range_set.
-        if (p.n_seq_max < 1 || p.n_seq_max >= llama_max_parallel_sequences()) {
-            set_err(err, "the number of sequences must be 1 to " + std::to_string(llama_max_parallel_sequences() - 1));
+        const la_memory memory = la_memory_of(m->model);
+        // One more is the scratch sequence of la_range_get and la_range_set; each may have a guard.
+        const bool window = llama_model_n_swa(m->model) > 0;
+        const uint32_t copies = needs_guards(memory, window) ? 2 : 1;
+        const uint32_t most = llama_max_parallel_sequences() / copies - 1;
+        if (p.n_seq_max < 1 || p.n_seq_max > most) {
+            set_err(err, "the number of sequences must be 1 to " + std::to_string(most));
             return nullptr;
         }
-        const uint32_t n_seq_all = p.n_seq_max + 1;
+        const uint32_t n_seq_all = copies * (p.n_seq_max + 1);
         if (p.n_threads < 1 || p.n_threads > GGML_MAX_N_THREADS) {
             set_err(err, "the number of threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS));
             return nullptr;
@@ -207,6 +233,8 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
         cp.type_v = (ggml_type) p.type_v;
         // Copying a part of one sequence to another is metadata only in the unified cache, and aborts in the other one.
         cp.kv_unified = true;
+        // Room for what layers with a window no longer see: a branch from before it needs that again.
+        cp.swa_full = true;
         cp.no_perf = true;
         cp.abort_callback = [](void * user) { return ((la_context *) user)->aborted.load(std::memory_order_relaxed); };
         cp.abort_callback_data = c;
@@ -217,9 +245,11 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
             return nullptr;
         }
         c->model = m;
+        c->memory = memory;
+        c->window = window;
         c->n_seq_max = p.n_seq_max;
         attach_pool(c, p.n_threads);
-        c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, 1);
+        c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, (int32_t) copies);
         return c;
     });
 }
@@ -280,16 +310,30 @@ int32_t la_decode(la_context * c, int32_t n, const int32_t * tokens, const int32
         c->batch.pos[i] = pos[i];
         c->batch.n_seq_id[i] = 1;
         c->batch.seq_id[i][0] = seq[i];
+        if (guarded(c)) {
+            c->batch.n_seq_id[i] = 2;
+            c->batch.seq_id[i][1] = guard_of(c, seq[i]);
+        }
         c->batch.logits[i] = logits[i];
     }
     c->batch.n_tokens = n;
-    return guard<int32_t>(err, -3, [&] {
+    const int32_t rc = guard<int32_t>(err, -3, [&] {
         int32_t rc = llama_decode(c->ctx, c->batch);
         if (rc == 0) {
             llama_synchronize(c->ctx);
         }
         return rc;
     });
+    if (rc != 0 && c->memory == LA_MEMORY_WINDOW) { // with a running state, both sequences are left as they are
+        // What llama.cpp took back from the sequences it left to their guards.
+        auto * mem = llama_get_memory(c->ctx);
+        for (int32_t i = 0; i < n; i++) {
+            if (i == 0 || seq[i] != seq[i - 1]) {
+                llama_memory_seq_rm(mem, guard_of(c, seq[i]), llama_memory_seq_pos_max(mem, seq[i]) + 1, -1);
+            }
+        }
+    }
+    return rc;
 }
 
 const float * la_logits(la_context * c, int32_t i) {
@@ -297,7 +341,10 @@ const float * la_logits(la_context * c, int32_t i) {
 }
 
 bool la_seq_rm(la_context * c, int32_t seq, int32_t p0, int32_t p1) {
-    return seq_ok(c, seq) && guard<bool>(nullptr, false, [&] { return llama_memory_seq_rm(llama_get_memory(c->ctx), seq, p0, p1); });
+    return seq_ok(c, seq) && guard<bool>(nullptr, false, [&] {
+        auto * mem = llama_get_memory(c->ctx);
+        return llama_memory_seq_rm(mem, seq, p0, p1) && (!guarded(c) || llama_memory_seq_rm(mem, guard_of(c, seq), p0, p1));
+    });
 }
 
 bool la_seq_cp(la_context * c, int32_t src, int32_t dst, int32_t p0, int32_t p1) {
@@ -305,7 +352,17 @@ bool la_seq_cp(la_context * c, int32_t src, int32_t dst, int32_t p0, int32_t p1)
         return false;
     }
     return guard<bool>(nullptr, false, [&] {
-        llama_memory_seq_cp(llama_get_memory(c->ctx), src, dst, p0, p1);
+        auto * mem = llama_get_memory(c->ctx);
+        if (c->memory == LA_MEMORY_STATE || c->memory == LA_MEMORY_WHOLE) {
+            if (p0 > 0 || (p1 >= 0 && p1 <= llama_memory_seq_pos_max(mem, src))) {
+                return false;
+            }
+            p0 = p1 = -1;
+        }
+        llama_memory_seq_cp(mem, src, dst, p0, p1);
+        if (guarded(c)) {
+            llama_memory_seq_cp(mem, src, guard_of(c, dst), p0, p1);
+        }
         return true;
     });
 }
@@ -343,6 +400,11 @@ size_t la_state_seq_set(la_context * c, int32_t seq, const uint8_t * in, size_t 
     if (n == 0) {
         // A refused state can leave cells behind.
         llama_memory_seq_rm(llama_get_memory(c->ctx), seq, -1, -1);
+    }
+    if (guarded(c)) {
+        auto * mem = llama_get_memory(c->ctx);
+        llama_memory_seq_rm(mem, guard_of(c, seq), -1, -1);
+        llama_memory_seq_cp(mem, seq, guard_of(c, seq), -1, -1);
     }
     return n;
 }

@@ -45,9 +45,19 @@ void la_load_free(la_load * l);
 la_model * la_model_load(const char * path, int32_t n_gpu_layers, bool vocab_only, la_load * load, char * err);
 void la_model_free(la_model * m);
 
+// What the memory of a model can do with a part of a sequence.
+typedef enum la_memory {
+    LA_MEMORY_CELLS = 0,  // a cell for each token: any part can be dropped, shared and saved
+    LA_MEMORY_WINDOW = 1, // the same; some layers see only the last tokens, and llama.cpp would give away what they no longer see
+    LA_MEMORY_STATE = 2,  // one running state for a sequence: it can only be dropped, shared and saved as it is
+    LA_MEMORY_MIXED = 3,  // cells for some layers, a running state for others
+    LA_MEMORY_WHOLE = 4,  // nothing but whole sequences; llama.cpp aborts the process for parts of them
+} la_memory;
+
 typedef struct la_model_info {
     int32_t n_ctx_train, n_embd, n_layer, n_head, n_head_kv, n_swa, n_vocab;
     uint64_t bytes, n_params;
+    int32_t memory; // la_memory
     bool recurrent, hybrid, encoder, decoder, diffusion, add_bos, add_eos;
     int32_t bos, eos, eot, nl;
 } la_model_info;
@@ -90,6 +100,8 @@ int32_t la_decode(la_context * c, int32_t n, const int32_t * tokens, const int32
 // la_logits returns n_vocab floats owned by the context, valid until the next decode, or NULL.
 const float * la_logits(la_context * c, int32_t i);
 
+// la_seq_rm and la_seq_cp return false for what the memory cannot do. A part that la_seq_cp copies from LA_MEMORY_MIXED has the
+// running state of the whole source, and needs la_tail_set before it is used.
 bool la_seq_rm(la_context * c, int32_t seq, int32_t p0, int32_t p1);
 bool la_seq_cp(la_context * c, int32_t src, int32_t dst, int32_t p0, int32_t p1);
 int32_t la_seq_pos_min(la_context * c, int32_t seq);
@@ -101,13 +113,21 @@ size_t la_state_seq_size(la_context * c, int32_t seq);
 size_t la_state_seq_get(la_context * c, int32_t seq, uint8_t * out, size_t cap);
 size_t la_state_seq_set(la_context * c, int32_t seq, const uint8_t * in, size_t len, char * err);
 
+// The running state at the end of a sequence, for LA_MEMORY_STATE and LA_MEMORY_MIXED: what la_seq_rm cannot go back to.
+// la_tail_get returns a copy that the caller frees with la_free, and its size; NULL on an error.
+uint8_t * la_tail_get(la_context * c, int32_t seq, size_t * size, char * err);
+// la_tail_set makes dst hold the first end positions of src with the running state that la_tail_get gave where a sequence with
+// these tokens ended there. src may be dst, or, for LA_MEMORY_STATE, -1. 0 ok; -1 on an error, after which dst is empty.
+int32_t la_tail_set(la_context * c, int32_t src, int32_t dst, int32_t end, const uint8_t * in, size_t len, char * err);
+
 // The state of positions p0 to p1 - 1 of one sequence, of which all must be there. They go through a sequence of the
 // context's own that callers cannot name; the cells of the source stay where they are, and shared.
-// la_range_get returns a copy of the state that the caller frees with la_free, and its size; NULL on an error.
-uint8_t * la_range_get(la_context * c, int32_t seq, int32_t p0, int32_t p1, size_t * size, char * err);
+// la_range_get returns a copy of the state that the caller frees with la_free, and its size; NULL on an error. Memories with a
+// running state need that at p1, as la_tail_get gave it: tail; the others get NULL.
+uint8_t * la_range_get(la_context * c, int32_t seq, int32_t p0, int32_t p1, const uint8_t * tail, size_t tail_len, size_t * size, char * err);
 // la_range_set appends a state to a sequence that ends at p0. 0 ok; 1 no room in the KV cache; -1 not a state of
 // exactly these positions. After an error the sequence is as it was. llama.cpp does not notice changed bytes of the
-// cells themselves.
+// cells themselves. A LA_MEMORY_STATE is replaced, whatever the sequence held.
 int32_t la_range_set(la_context * c, int32_t seq, int32_t p0, int32_t p1, const uint8_t * in, size_t len, char * err);
 
 // --- LoRA adapters --------------------------------------------------------------------------------------------------

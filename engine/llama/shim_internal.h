@@ -66,6 +66,8 @@ struct la_context {
     la_model * model = nullptr;
     ggml_threadpool * pool = nullptr;
     std::atomic<bool> aborted{false};
+    la_memory memory = LA_MEMORY_CELLS;
+    bool window = false; // some layers see only the last tokens
     uint32_t n_seq_max = 0;
     int32_t n_threads = 1;
     llama_batch batch{};
@@ -73,6 +75,19 @@ struct la_context {
 
 // attach_pool gives a new context its threads; without a pool llama.cpp makes one for each token.
 void attach_pool(la_context * c, int32_t n_threads);
+
+// la_memory_of tells the kind of memory that llama.cpp makes for a model (llama_model::create_memory).
+la_memory la_memory_of(const llama_model * m);
+
+// scratch is the sequence that no caller can name.
+inline llama_seq_id scratch(const la_context * c) { return (llama_seq_id) c->n_seq_max; }
+
+// guard_of is a sequence that holds the same cells as another. llama.cpp gives away a cell that only one sequence holds once its
+// layer no longer sees it, although a branch from before it would, and although, while it prepares several micro-batches, the
+// first of them still sees what the last one may take. It never does so with cells of two sequences.
+inline llama_seq_id guard_of(const la_context * c, llama_seq_id seq) { return seq + (llama_seq_id) c->n_seq_max + 1; }
+inline bool needs_guards(la_memory memory, bool window) { return window && (memory == LA_MEMORY_WINDOW || memory == LA_MEMORY_MIXED); }
+inline bool guarded(const la_context * c) { return needs_guards(c->memory, c->window); }
 
 struct la_sampler {
     common_sampler * smpl = nullptr;

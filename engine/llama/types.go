@@ -18,8 +18,28 @@ type ModelParams struct {
 	Progress  func(float32) // called now and then with the share loaded, 0 to 1, from another goroutine; may be nil
 }
 
+// MemoryKind is what a context can do with a part of a sequence. It follows from the model.
+type MemoryKind int
+
+// Kinds of memory, numbered as la_memory.
+const (
+	// MemoryCells: a cell for each token; any part can be dropped, shared and saved.
+	MemoryCells MemoryKind = iota
+	// MemoryWindow is the same. Some layers see only the last tokens, but the cells of the others are kept for them too.
+	MemoryWindow
+	// MemoryState: one running state for a sequence. SeqRemove and SeqCopy take only whole sequences; SaveTail and RestoreTail go
+	// back to where a sequence once ended.
+	MemoryState
+	// MemoryMixed: cells for some layers and a running state for the others, with the same limits. RestoreTail needs a sequence
+	// that holds the cells.
+	MemoryMixed
+	// MemoryWhole: only whole sequences, and nothing can be saved.
+	MemoryWhole
+)
+
 // ModelInfo is what llama.cpp knows about a loaded model.
 type ModelInfo struct {
+	Memory                                                                MemoryKind
 	ContextTrain, Embedding, Layers, Heads, HeadsKV, SlidingWindow, Vocab int
 	Bytes, Parameters                                                     uint64
 	Recurrent, Hybrid, Encoder, Decoder, Diffusion                        bool
