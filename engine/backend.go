@@ -24,8 +24,13 @@ type memory interface {
 	SeqRemove(seq, p0, p1 int) bool
 	SeqCopy(src, dst, p0, p1 int) bool
 	SeqPosMax(seq int) int
-	// SaveRange copies the state of positions p0 ≤ p < p1 of a sequence; RestoreRange appends it to one that ends at p0.
-	SaveRange(seq, p0, p1 int) ([]byte, error)
+	// SaveTail copies the running state at the end of a sequence; RestoreTail makes dst hold the first end positions of src
+	// (-1: the memory has no positions) with that state. After an error dst is empty.
+	SaveTail(seq int) ([]byte, error)
+	RestoreTail(src, dst, end int, state []byte) error
+	// SaveRange copies the state of positions p0 ≤ p < p1 of a sequence, with the running state at p1 if the memory has one;
+	// RestoreRange appends it to one that ends at p0.
+	SaveRange(seq, p0, p1 int, tail []byte) ([]byte, error)
 	RestoreRange(seq, p0, p1 int, state []byte) error
 	Clear()
 	SetThreads(single, batch int)

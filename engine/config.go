@@ -62,6 +62,10 @@ type Config struct {
 	KVStorePath     string
 	KVStoreMaxBytes int64
 
+	// StateMaxBytes is the memory for running states that prompts go back to; 0: 256 MiB. Only recurrent and hybrid models have
+	// them, some kilobytes to some dozen megabytes each.
+	StateMaxBytes int64
+
 	Logger   *slog.Logger  // llama.cpp's log and notices; nil: nowhere
 	Notices  *slog.Logger  // what a user should hear of even when Logger is silent; nil: Logger
 	Progress func(float32) // share of the model that is loaded, 0 to 1, from another goroutine; may be nil
@@ -75,6 +79,7 @@ func (c Config) withDefaults() Config {
 	def(&c.ToolFormat, "auto")
 	def(&c.FlashAttention, "auto")
 	def(&c.KVCacheType, "f16")
+	def(&c.StateMaxBytes, 256<<20)
 	if c.Threads <= 0 {
 		c.Threads = PhysicalCores()
 	}
@@ -113,6 +118,7 @@ func (c Config) validate() error {
 	bad(oneOf(c.ToolFormat, "auto", "native", "structured"), "tool format %q is not auto, native or structured", c.ToolFormat)
 	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
 	bad(oneOf(c.KVCacheType, "f16", "f32", "q8_0", "q4_0"), "KV cache type %q is not f16, f32, q8_0 or q4_0", c.KVCacheType)
+	bad(c.StateMaxBytes >= 0, "the size %d for running states is negative", c.StateMaxBytes)
 	bad(c.KVStoreMaxBytes >= 0, "the KV store's size %d is negative", c.KVStoreMaxBytes)
 	return errors.Join(append(errs, validateAdapters(c.Adapters))...)
 }

@@ -60,6 +60,22 @@ func worthKeeping(prompt []llama.Token, cuts []int, isEnd func(llama.Token) bool
 	return n
 }
 
+// boundaries returns those cuts of a prompt that are worth a copy of the running state: the ends of messages, and after the
+// last of them all cuts, since another prompt may part from it there.
+func boundaries(prompt []llama.Token, cuts []int, isControl func(llama.Token) bool) []int {
+	last := len(cuts) - 1
+	for last >= 0 && !isControl(prompt[cuts[last]]) {
+		last--
+	}
+	var out []int
+	for i, c := range cuts {
+		if i > last || isControl(prompt[c]) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // nextCut returns the first cut of a request after a position, or the length of the prompt.
 func nextCut(r *request, pos int) int {
 	if i, _ := slices.BinarySearch(r.cuts, pos+1); i < len(r.cuts) {

@@ -14,8 +14,13 @@
 // With a KV store ([Config].KVStorePath) the starts of prompts are kept on disk too, so that another process takes over what
 // it does not have to compute. A process's first call gets the same logits with a store as without one, to the last bit,
 // when what is kept was computed by a first call as well. What was computed beside other sequences can differ in the last
-// bits, because the places of cells in the cache order its sums, as they do for prefixes in memory. Recurrent and
-// sliding-window models have no parts that can be kept, and work without.
+// bits, because the places of cells in the cache order its sums, as they do for prefixes in memory. Layers with
+// a short sliding window (under 256 tokens) have no parts that can be kept, and work without.
+//
+// The memory of recurrent and hybrid models (Mamba, RWKV, LFM2, Qwen3-Next and others) is a state that only goes forward. It is
+// copied at the boundaries of prompts, within [Config].StateMaxBytes, and prompts begin at the longest one they share. So less
+// is reused than with plain models: no part of a message, and nothing of a reply that was broken off. Layers with a sliding
+// window keep what is out of it, so that a prompt can branch from there.
 //
 // LoRA adapters ([Config].Adapters) change what the model computes; KV state is kept apart for each set of them.
 //

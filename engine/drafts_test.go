@@ -117,7 +117,9 @@ func TestDraftsChangeNothing(t *testing.T) {
 			r.model.reply = reply
 			r.model.grammarOf = func(string) (string, error) { return namedGrammar, nil }
 			r.mem.micro = rapid.IntRange(1, 16).Draw(rt, "micro")
-			r.mem.canTrim, r.model.info.Hybrid = trim, !trim
+			if !trim {
+				r.mem.kind = llama.MemoryMixed
+			}
 			r.mem.before = func(llama.Token, int) {
 				if n++; trim && abortEvery > 0 && n%abortEvery == 0 {
 					r.mem.Abort()

@@ -83,10 +83,18 @@ func stampFiles(files []string) []kvstore.Stamp {
 	return out
 }
 
-// keepable reports whether parts of a sequence can be saved and put together again: not for models that keep a running
-// state, nor for those that drop what is out of a window.
+// keepable reports whether parts of a sequence can be saved and put together again. Of layers with a window llama.cpp saves no
+// more than that, which is less than a chunk when the window is short.
 func keepable(i llama.ModelInfo) bool {
-	return !i.Recurrent && !i.Hybrid && i.SlidingWindow == 0 && !i.Encoder && !i.Diffusion
+	switch i.Memory {
+	case llama.MemoryWindow:
+		return i.SlidingWindow >= prefillChunk
+	case llama.MemoryMixed:
+		return i.SlidingWindow == 0
+	case llama.MemoryWhole:
+		return false
+	}
+	return !i.Encoder && !i.Diffusion
 }
 
 // computing lists what the KV state of a prompt depends on besides the contents of the model and its adapters. The number
@@ -193,11 +201,17 @@ type ModelInfo struct {
 type Stats struct {
 	CachedTokens int // held by all sequences; cells that several share are counted for each
 	ContextSize  int // cells
+	// Running states that are kept for prompts to go back to, and their bytes; for recurrent and hybrid models.
+	States     int
+	StateBytes int64
 }
 
 // Stats reads the state of the KV cache.
 func (e *Engine) Stats() Stats {
-	return Stats{CachedTokens: int(e.sched.kvTokens.Load()), ContextSize: e.ContextSize()}
+	return Stats{
+		CachedTokens: int(e.sched.kvTokens.Load()), ContextSize: e.ContextSize(),
+		States: int(e.sched.kvStates.Load()), StateBytes: e.sched.kvStateBytes.Load(),
+	}
 }
 
 // controlSpellings collects how control tokens are written, so that text from outside can be kept from becoming one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -203,8 +204,11 @@ func (s *fakeSampler) Close() { s.model.samplers.Add(-1) }
 // accept. Except for the hooks and Abort only the owner goroutine may use it, which the race detector checks.
 type fakeMemory struct {
 	size, batch, micro int
-	canTrim            bool
+	kind               llama.MemoryKind
 	seqs               [][]*llama.Token // cells, shared by sequences after SeqCopy
+	tails              [][]llama.Token  // what the running state of a sequence has seen, for kinds that have one
+	tailErr            error            // of SaveTail and RestoreTail
+	tailsSaved, wentTo int              // calls of these
 	rows               map[int][]llama.Token
 	aborted            atomic.Bool
 	decoded            int // tokens, without those that an abort threw away
@@ -223,7 +227,7 @@ type fakeMemory struct {
 }
 
 func newFakeMemory(size, batch, sequences int) *fakeMemory {
-	return &fakeMemory{size: size, batch: batch, micro: 8, canTrim: true, seqs: make([][]*llama.Token, sequences), rows: map[int][]llama.Token{}}
+	return &fakeMemory{size: size, batch: batch, micro: 8, seqs: make([][]*llama.Token, sequences), tails: make([][]llama.Token, sequences), rows: map[int][]llama.Token{}}
 }
 
 func (m *fakeMemory) fault(format string, args ...any) {
@@ -262,7 +266,42 @@ func (m *fakeMemory) check(b *llama.Batch) bool {
 		}
 		next[seq] = pos + 1
 	}
+	for seq := range next {
+		if m.hasTail() && !slices.Equal(m.tails[seq], m.tokens(seq)) {
+			m.fault("a batch for sequence %d, whose running state has seen other tokens", seq)
+			return false
+		}
+	}
 	return true
+}
+
+// hasTail is true for the kinds that the scheduler goes back in.
+func (m *fakeMemory) hasTail() bool {
+	return m.kind == llama.MemoryState || m.kind == llama.MemoryMixed || m.kind == llama.MemoryWhole
+}
+
+// spoilt is what a running state has seen that nobody knows.
+const spoilt llama.Token = -7
+
+// breakOff leaves a batch as llama.cpp does when it is aborted: running states have seen a part of the micro-batch, or, of
+// several sequences, states have been moved only in part, and the cells of the micro-batch stay there.
+func (m *fakeMemory) breakOff(b *llama.Batch, from, to int) {
+	in := map[int]bool{}
+	for i := range b.Len() {
+		_, _, seq, _ := b.Row(i)
+		in[seq] = true
+	}
+	for seq := range m.tails {
+		if len(m.tails[seq]) > 0 && (in[seq] || len(in) > 1) {
+			m.tails[seq] = append(slices.Clip(m.tails[seq]), spoilt)
+		}
+	}
+	for i := from; i < to; i++ {
+		t, pos, seq, _ := b.Row(i)
+		if pos > 0 && (len(m.seqs[seq]) > 0 || len(m.tails[seq]) > 0) {
+			m.seqs[seq] = append(m.seqs[seq], &t)
+		}
+	}
 }
 
 func (m *fakeMemory) Decode(b *llama.Batch) error {
@@ -276,7 +315,7 @@ func (m *fakeMemory) Decode(b *llama.Batch) error {
 			return err
 		}
 	}
-	if !m.trusting && m.cells()+b.Len() > m.size {
+	if !m.trusting && m.kind != llama.MemoryState && m.cells()+b.Len() > m.size {
 		return llama.ErrNoRoom
 	}
 	for from := 0; from < b.Len(); from += m.micro {
@@ -287,11 +326,17 @@ func (m *fakeMemory) Decode(b *llama.Batch) error {
 		}
 		if m.aborted.Load() {
 			clear(m.rows)
+			if m.hasTail() {
+				m.breakOff(b, from, to)
+			}
 			return llama.ErrAborted
 		}
 		for i := from; i < to; i++ {
 			t, _, seq, logits := b.Row(i)
 			m.seqs[seq] = append(m.seqs[seq], &t)
+			if m.hasTail() {
+				m.tails[seq] = append(m.tails[seq], t)
+			}
 			m.decoded++
 			if logits && m.trusting {
 				m.rows[i] = nil
@@ -316,8 +361,11 @@ func (m *fakeMemory) SeqRemove(seq, p0, p1 int) bool {
 		m.fault("removing up to position %d", p1)
 		return false
 	}
-	if p0 > 0 && p0 < len(m.seqs[seq]) && !m.canTrim {
+	if p0 > 0 && p0 < len(m.seqs[seq]) && m.hasTail() {
 		return false
+	}
+	if p0 == 0 {
+		m.tails[seq] = nil
 	}
 	if p0 < len(m.seqs[seq]) {
 		m.seqs[seq] = append([]*llama.Token(nil), m.seqs[seq][:p0]...)
@@ -326,16 +374,80 @@ func (m *fakeMemory) SeqRemove(seq, p0, p1 int) bool {
 }
 
 func (m *fakeMemory) SeqCopy(src, dst, p0, p1 int) bool {
-	if p0 != 0 || p1 > len(m.seqs[src]) || len(m.seqs[dst]) > 0 || src == dst || !m.canTrim && p1 != len(m.seqs[src]) {
+	if p0 != 0 || p1 > len(m.seqs[src]) || len(m.seqs[dst]) > 0 || src == dst || m.hasTail() && p1 != len(m.seqs[src]) {
 		m.fault("copying %d to %d of sequence %d to %d", p0, p1, src, dst)
 		return false
 	}
 	m.seqs[dst] = append([]*llama.Token(nil), m.seqs[src][:p1]...)
+	m.tails[dst] = slices.Clone(m.tails[src])
 	return true
 }
 
-// SaveRange writes the tokens themselves.
-func (m *fakeMemory) SaveRange(seq, p0, p1 int) ([]byte, error) {
+// SaveTail writes the tokens that the state has seen.
+func (m *fakeMemory) SaveTail(seq int) ([]byte, error) {
+	if !m.hasTail() || m.kind == llama.MemoryWhole || len(m.seqs[seq]) == 0 || !slices.Equal(m.tails[seq], m.tokens(seq)) {
+		m.fault("saving the running state of sequence %d", seq)
+		return nil, errFake
+	}
+	if m.tailErr != nil {
+		return nil, m.tailErr
+	}
+	m.tailsSaved++
+	return encode(m.tails[seq]), nil
+}
+
+func (m *fakeMemory) RestoreTail(src, dst, end int, state []byte) error {
+	tail := decode(state)
+	cells := m.kind == llama.MemoryMixed
+	if !m.hasTail() || m.kind == llama.MemoryWhole || end < 1 || len(tail) != end || cells != (src >= 0) ||
+		cells && (len(m.seqs[src]) < end || !slices.Equal(m.tokens(src)[:end], tail)) {
+		m.fault("going back to position %d of sequence %d in %d", end, src, dst)
+		return errFake
+	}
+	if m.tailErr != nil {
+		m.seqs[dst], m.tails[dst] = nil, nil
+		return m.tailErr
+	}
+	m.wentTo++
+	if cells {
+		m.seqs[dst] = append([]*llama.Token(nil), m.seqs[src][:end]...)
+	} else {
+		m.seqs[dst] = nil
+		for _, t := range tail {
+			m.seqs[dst] = append(m.seqs[dst], &t)
+		}
+	}
+	m.tails[dst] = tail
+	return nil
+}
+
+func encode(tokens []llama.Token) []byte {
+	var out []byte
+	for _, t := range tokens {
+		out = binary.LittleEndian.AppendUint32(out, uint32(t))
+	}
+	return out
+}
+
+func decode(state []byte) []llama.Token {
+	out := make([]llama.Token, len(state)/4)
+	for i := range out {
+		out[i] = llama.Token(binary.LittleEndian.Uint32(state[4*i:]))
+	}
+	return out
+}
+
+// SaveRange writes the tokens themselves; with a running state all that it has seen, which are the same and those before.
+func (m *fakeMemory) SaveRange(seq, p0, p1 int, tail []byte) ([]byte, error) {
+	if m.hasTail() {
+		cells := m.kind == llama.MemoryMixed
+		if m.kind == llama.MemoryWhole || len(tail) != 4*p1 || cells && (p1 > len(m.seqs[seq]) || !slices.Equal(m.tokens(seq)[:p1], decode(tail))) {
+			m.fault("saving %d to %d of sequence %d with the state of other tokens", p0, p1, seq)
+			return nil, errFake
+		}
+		m.saved++
+		return slices.Clone(tail), m.saveErr
+	}
 	if p0 < 0 || p0 >= p1 || p1 > len(m.seqs[seq]) {
 		m.fault("saving %d to %d of sequence %d", p0, p1, seq)
 		return nil, errFake
@@ -344,14 +456,21 @@ func (m *fakeMemory) SaveRange(seq, p0, p1 int) ([]byte, error) {
 	if m.saveErr != nil {
 		return nil, m.saveErr
 	}
-	var out []byte
-	for _, t := range m.tokens(seq)[p0:p1] {
-		out = binary.LittleEndian.AppendUint32(out, uint32(t))
-	}
-	return out, nil
+	return encode(m.tokens(seq)[p0:p1]), nil
 }
 
 func (m *fakeMemory) RestoreRange(seq, p0, p1 int, state []byte) error {
+	tail := decode(state)
+	if m.hasTail() {
+		if len(tail) != p1 || m.kind == llama.MemoryMixed && !slices.Equal(m.tokens(seq), tail[:p0]) {
+			m.fault("restoring %d to %d of sequence %d, which is at %d", p0, p1, seq, len(m.seqs[seq]))
+			return errFake
+		}
+		if m.restoreErr == nil && m.kind == llama.MemoryState {
+			m.seqs[seq], p0 = nil, 0
+		}
+		state = state[4*p0:]
+	}
 	if p0 != len(m.seqs[seq]) || len(state) != 4*(p1-p0) {
 		m.fault("restoring %d to %d of sequence %d, which is at %d", p0, p1, seq, len(m.seqs[seq]))
 		return errFake
@@ -362,9 +481,11 @@ func (m *fakeMemory) RestoreRange(seq, p0, p1 int, state []byte) error {
 	if m.cells()+p1-p0 > m.size {
 		return llama.ErrNoRoom
 	}
-	for i := range p1 - p0 {
-		t := llama.Token(binary.LittleEndian.Uint32(state[4*i:]))
+	for _, t := range decode(state) {
 		m.seqs[seq] = append(m.seqs[seq], &t)
+	}
+	if m.hasTail() {
+		m.tails[seq] = tail
 	}
 	m.restored += p1 - p0
 	return nil
@@ -378,7 +499,7 @@ func (m *fakeMemory) BatchSize() int        { return m.batch }
 
 func (m *fakeMemory) Clear() {
 	for i := range m.seqs {
-		m.seqs[i] = nil
+		m.seqs[i], m.tails[i] = nil, nil
 	}
 }
 
@@ -410,6 +531,7 @@ func newRig(t testing.TB, size int, adjust func(*rig, *Config)) *rig {
 		adjust(r, &c)
 	}
 	r.mem.batch = c.BatchSize
+	r.model.info.Memory = r.mem.kind
 	c = c.withDefaults()
 	r.mem.threads = c.Threads
 	require.NoError(t, c.validate())

@@ -124,6 +124,10 @@ func (e *Engine) prepare(messages []llms.MessageContent, opts llms.CallOptions) 
 	}
 	c.cuts = cuts(c.tokens, e.model.IsControl, e.model.IsEOG)
 	c.worth = worthKeeping(c.tokens, c.cuts, e.model.IsEOG)
+	if !cuttable(e.model.Info().Memory) {
+		c.cuts = boundaries(c.tokens, c.cuts[:c.worth], e.model.IsControl)
+		c.worth = len(c.cuts)
+	}
 	c.opts.MaxTokens = min(c.opts.MaxTokens, size-len(c.tokens))
 	c.opts.StopWords = append(append([]string(nil), opts.StopWords...), c.prompt.Stops...)
 	c.req = llama.SamplerParams{

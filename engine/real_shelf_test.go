@@ -45,11 +45,14 @@ func (s tapSampler) Sample(row int) (llama.Token, error) {
 func openKept(t testing.TB, dir string, adjust ...func(*Config)) (*Engine, *tap) {
 	t.Helper()
 	c := Config{
-		ModelPath: testmodel.Path(t, testmodel.Tiny), ContextSize: 2048, Threads: 1, MaxTokens: 12,
+		ContextSize: 2048, Threads: 1, MaxTokens: 12,
 		KVStorePath: dir, KVStoreMaxBytes: 1 << 30,
 	}
 	for _, f := range adjust {
 		f(&c)
+	}
+	if c.ModelPath == "" {
+		c.ModelPath = testmodel.Path(t, testmodel.Tiny)
 	}
 	c = c.withDefaults()
 	stamps := stampFiles(append([]string{c.ModelPath}, adapterPaths(c.Adapters)...))

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +73,8 @@ type scheduler struct {
 	vocab    *vocabulary
 	mem      memory
 	cache    *seqCache
+	kind     llama.MemoryKind
+	states   *stateCache // nil: the memory goes back by itself, or not at all
 	parallel int
 	now      func() time.Time
 	threads  *threadGovernors
@@ -89,20 +91,25 @@ type scheduler struct {
 	batch   llama.Batch
 	in      []*request // requests with tokens in the current batch
 
-	shelf   *shelf     // nil: nothing is kept on disk
-	plans   []savePlan // oldest first
-	offered *shelfJob  // copied out of the memory, not yet taken by the writer
+	log     *slog.Logger
+	alone   atomic.Bool // no more than one request is active
+	shelf   *shelf      // nil: nothing is kept on disk
+	plans   []savePlan  // oldest first
+	offered *shelfJob   // copied out of the memory, not yet taken by the writer
 
-	kvTokens atomic.Int64 // for Stats
+	kvTokens, kvStates, kvStateBytes atomic.Int64 // for Stats
 }
 
 func newScheduler(m model, mem memory, c Config) *scheduler {
-	info := m.Info()
+	kind := m.Info().Memory
 	s := &scheduler{
 		model: m, vocab: newVocabulary(m), mem: mem, parallel: c.Parallel, now: c.Now,
-		cache:    newSeqCache(c.Parallel+cachedSequences, !info.Recurrent && !info.Hybrid),
+		cache: newSeqCache(c.Parallel+cachedSequences, cuttable(kind)), kind: kind, log: c.Logger,
 		threads:  newThreadGovernors(c.Threads),
 		incoming: make(chan *request), wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if kind == llama.MemoryState || kind == llama.MemoryMixed {
+		s.states = newStateCache(c.StateMaxBytes)
 	}
 	s.cost = func(tokens int) time.Duration { return s.threads.cost(tokens, time.Now()) }
 	return s
@@ -120,10 +127,18 @@ func (s *scheduler) submit(r *request) error {
 	}
 }
 
-// cancel makes the owner drop a request within one micro-batch. Safe from any goroutine.
+// cuttable reports whether a memory can drop the end of a sequence.
+func cuttable(kind llama.MemoryKind) bool {
+	return kind == llama.MemoryCells || kind == llama.MemoryWindow
+}
+
+// cancel makes the owner drop a request within one micro-batch, or one batch when that would cost others their running
+// states. Safe from any goroutine.
 func (s *scheduler) cancel(r *request) {
 	r.cancelled.Store(true)
-	s.mem.Abort()
+	if s.cache.canTrim || s.alone.Load() {
+		s.mem.Abort()
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -151,6 +166,10 @@ func (s *scheduler) run() {
 		s.tick()
 		s.trickle()
 		s.kvTokens.Store(int64(s.cache.cachedTokens()))
+		if s.states != nil {
+			s.kvStates.Store(int64(len(s.states.list)))
+			s.kvStateBytes.Store(s.states.bytes)
+		}
 	}
 	for _, r := range append(s.active, s.waiting...) {
 		s.finish(r, "", ErrClosed)
@@ -224,8 +243,9 @@ func (s *scheduler) admit() {
 		if !ok {
 			return
 		}
+		state := s.goBack(r.prompt, &p)
 		s.waiting = s.waiting[1:]
-		if err := s.start(r, p); err != nil {
+		if err := s.start(r, p, state); err != nil {
 			s.finish(r, "", err)
 			continue
 		}
@@ -234,12 +254,43 @@ func (s *scheduler) admit() {
 	}
 }
 
-// start puts a request on its sequence.
-func (s *scheduler) start(r *request, p placement) error {
+// start puts a request on its sequence, with a saved state as its prefix or nil.
+func (s *scheduler) start(r *request, p placement, state *savedState) error {
 	r.started = s.now()
 	r.seq = p.dst
 	dst := &s.cache.seqs[p.dst]
-	p.keep = s.prefixToKeep(r, p.keep)
+	if keep := s.prefixToKeep(r, p.keep); keep != p.keep && !s.cache.canTrim {
+		p, state = placement{src: p.dst, dst: p.dst}, nil
+	} else {
+		p.keep = keep
+	}
+	if state != nil {
+		if !s.restoreState(state, p.dst) {
+			p.keep = 0
+		}
+		p.src = p.dst
+	} else if err := s.takeOver(r, p); err != nil {
+		return err
+	}
+	dst.busy = true
+	s.cache.touch(p.dst)
+	if p.src != p.dst {
+		s.cache.touch(p.src)
+	}
+	r.done = p.keep
+	r.usage.PromptTokens = len(r.prompt)
+	r.usage.CachedTokens = p.keep
+	r.usage.Queue = r.started.Sub(r.queued)
+	var err error
+	if r.sampler, err = s.model.NewSampler(r.sampling); err != nil {
+		return err
+	}
+	return nil
+}
+
+// takeOver makes a sequence hold the prefix of a placement and nothing else.
+func (s *scheduler) takeOver(r *request, p placement) error {
+	dst := &s.cache.seqs[p.dst]
 	exact := s.cache.seqs[p.src].exact
 	switch {
 	case p.src != p.dst:
@@ -258,26 +309,14 @@ func (s *scheduler) start(r *request, p placement) error {
 		}
 		dst.tokens = dst.tokens[:p.keep]
 	}
-	dst.exact = exactPrefix(r.cuts, exact, p.keep)
-	dst.busy = true
-	s.cache.touch(p.dst)
-	if p.src != p.dst {
-		s.cache.touch(p.src)
-	}
-	r.done = p.keep
-	r.usage.PromptTokens = len(r.prompt)
-	r.usage.CachedTokens = p.keep
-	r.usage.Queue = r.started.Sub(r.queued)
-	var err error
-	if r.sampler, err = s.model.NewSampler(r.sampling); err != nil {
-		return err
-	}
+	dst.exact, dst.lost = exactPrefix(r.cuts, exact, p.keep), false
 	return nil
 }
 
 // tick computes one batch and samples from it.
 func (s *scheduler) tick() {
 	s.restore()
+	s.alone.Store(len(s.active) <= 1)
 	s.fill()
 	if s.batch.Len() == 0 {
 		return
@@ -299,6 +338,9 @@ func (s *scheduler) tick() {
 	default:
 		for _, r := range append([]*request(nil), s.in...) {
 			s.fail(r, fmt.Errorf("engine: %w", err))
+		}
+		if !s.cache.canTrim && !errors.Is(err, llama.ErrBatch) {
+			s.lose()
 		}
 		return
 	}
@@ -410,6 +452,7 @@ func (s *scheduler) advance(r *request) {
 			r.post(event{done: end})
 		}
 		r.done = end
+		s.remember(r)
 	}
 	seq.tokens = append(seq.tokens, r.pending[:r.taken]...)
 	r.pending = r.pending[r.taken:]
@@ -418,6 +461,10 @@ func (s *scheduler) advance(r *request) {
 // resync repairs the bookkeeping after an abort: only the positions that a sequence reports are there. What was finished
 // stays, but for the last token of a prompt or reply, whose logits are lost: it is computed again.
 func (s *scheduler) resync() {
+	if !s.cache.canTrim {
+		s.lose()
+		return
+	}
 	for _, r := range s.in {
 		seq := &s.cache.seqs[r.seq]
 		had := len(seq.tokens)
@@ -440,20 +487,6 @@ func (s *scheduler) resync() {
 		seq.tokens = append(seq.tokens, r.pending[:said]...)
 		r.pending = r.pending[said:]
 	}
-}
-
-// restart computes a request's sequence anew, for a memory that cannot go back to before an aborted batch: what the
-// sequence held, and what was to follow, are its prompt now.
-func (s *scheduler) restart(r *request) {
-	if r.done == len(r.prompt) {
-		r.prompt = append(slices.Clone(s.cache.seqs[r.seq].tokens), r.pending...)
-		r.pending = nil
-	}
-	if r.first.IsZero() {
-		r.usage.CachedTokens, r.usage.EvaluatedTokens = 0, 0
-	}
-	s.drop(r.seq)
-	r.done = 0
 }
 
 // end finishes a request that came to its end and keeps its sequence for later prompts.
@@ -485,7 +518,8 @@ func (s *scheduler) remove(r *request) {
 // drop empties a sequence.
 func (s *scheduler) drop(seq int) {
 	s.mem.SeqRemove(seq, 0, -1)
-	s.cache.seqs[seq].tokens, s.cache.seqs[seq].exact = nil, 0
+	q := &s.cache.seqs[seq]
+	q.tokens, q.exact, q.lost = nil, 0, false
 }
 
 // finish frees what a request holds and sends its last event.

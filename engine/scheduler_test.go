@@ -221,15 +221,15 @@ func TestCancelWhileWaiting(t *testing.T) {
 // An abort that was meant for one call hits the batch of all.
 func TestAbortLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
-	for _, canTrim := range []bool{true, false} {
-		t.Run(fmt.Sprintf("canTrim=%v", canTrim), func(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
 			t.Parallel()
 			n, every := 0, 11
-			if !canTrim {
-				every = 397 // an abort costs whole sequences
+			if !cuttable(kind) {
+				every = 1999 // an abort costs whole prompts and replies
 			}
 			r := newRig(t, 4096, func(r *rig, _ *Config) {
-				r.mem.canTrim, r.model.info.Recurrent = canTrim, !canTrim
+				r.mem.kind = kind
 				r.mem.micro = 1
 				r.mem.before = func(llama.Token, int) {
 					if n++; n%every == 0 {
@@ -459,17 +459,17 @@ func TestSchedulerProperty(t *testing.T) {
 	t.Parallel()
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{"aa", "ab", "b", strings.Repeat("c", 30), "d"}), 0, 6)
 	rapid.Check(t, func(rt *rapid.T) {
-		canTrim := rapid.Bool().Draw(rt, "canTrim")
+		kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
 		abortEvery := rapid.IntRange(5, 60).Draw(rt, "abortEvery")
-		if !canTrim {
-			abortEvery *= 100 // an abort costs whole sequences
+		if !cuttable(kind) {
+			abortEvery *= 400 // an abort costs whole prompts and replies
 		}
 		n := 0
 		r := forcingRig(t, rapid.IntRange(260, 800).Draw(rt, "size"), func(r *rig, c *Config) {
 			c.BatchSize = rapid.IntRange(1, 64).Draw(rt, "batch")
 			c.Parallel = rapid.IntRange(1, 3).Draw(rt, "parallel")
 			r.mem.micro = rapid.IntRange(1, 16).Draw(rt, "micro")
-			r.mem.canTrim, r.model.info.Hybrid = canTrim, !canTrim
+			r.mem.kind = kind
 			r.mem.before = func(llama.Token, int) {
 				if n++; n%abortEvery == 0 {
 					r.mem.Abort()

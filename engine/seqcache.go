@@ -6,12 +6,13 @@ import "github.com/llama-agent/llama-agent/engine/llama"
 // bookkeeping: the caller carries out its plans on the memory. Only the owner goroutine uses it.
 type seqCache struct {
 	seqs     []sequence
-	canTrim  bool // the memory can drop a part of a sequence; false for recurrent models
+	canTrim  bool // the memory can drop the end of a sequence; false for models with a running state
 	useClock uint64
 }
 
 type sequence struct {
 	tokens  []llama.Token // in the KV cache, in order of position
+	lost    bool          // its running state is gone; the cells of its tokens are there
 	exact   int           // so many of them are as a process with nothing else to do would have computed them
 	busy    bool          // an active call writes to it
 	lastUse uint64
@@ -32,7 +33,7 @@ func (c *seqCache) place(prompt []llama.Token) (placement, bool) {
 	for i := range c.seqs {
 		s := &c.seqs[i]
 		keep := min(commonPrefix(s.tokens, prompt), len(prompt)-1)
-		if !c.canTrim && keep < len(s.tokens) {
+		if !c.canTrim && (keep < len(s.tokens) || s.lost) {
 			continue // only a whole sequence can be taken over
 		}
 		better := keep > best.keep
@@ -84,6 +85,16 @@ func (c *seqCache) victim(not int) int {
 		}
 	}
 	return v
+}
+
+// source returns a sequence whose cells begin with these tokens, or -1.
+func (c *seqCache) source(tokens []llama.Token) int {
+	for i := range c.seqs {
+		if startsWith(c.seqs[i].tokens, tokens) {
+			return i
+		}
+	}
+	return -1
 }
 
 // evictable returns the least recently used idle sequence that holds cells, or -1.

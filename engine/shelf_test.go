@@ -48,6 +48,17 @@ func (r *rig) tell(t require.TestingT, messages []llms.MessageContent) Usage {
 	return u
 }
 
+// damage changes a bit of every chunk in a folder.
+func damage(t *testing.T, dir string) {
+	t.Helper()
+	for _, f := range chunkFiles(t, dir) {
+		b, err := os.ReadFile(f)
+		require.NoError(t, err)
+		b[len(b)/2] ^= 1
+		require.NoError(t, os.WriteFile(f, b, 0o600))
+	}
+}
+
 // chunkFiles are the chunks in a folder.
 func chunkFiles(t require.TestingT, dir string) []string {
 	out, err := filepath.Glob(filepath.Join(dir, "*.kv"))
@@ -253,12 +264,7 @@ func TestStoreThatFails(t *testing.T) {
 		r := newRig(t, 4096, withStore(dir, nil))
 		r.tell(t, system(trunk, "one"))
 		require.NoError(t, r.Close())
-		for _, f := range chunkFiles(t, dir) {
-			b, err := os.ReadFile(f)
-			require.NoError(t, err)
-			b[len(b)/2] ^= 1
-			require.NoError(t, os.WriteFile(f, b, 0o600))
-		}
+		damage(t, dir)
 		r = newRig(t, 4096, withStore(dir, nil))
 		require.Zero(t, r.tell(t, system(trunk, "two")).RestoredTokens)
 		require.NoError(t, r.Close())
@@ -277,8 +283,12 @@ func TestStoreIsOff(t *testing.T) {
 	require.Empty(t, stampFiles([]string{"no such file"}))
 	require.Len(t, stampFiles([]string{"shelf.go", "cuts.go"}), 2)
 	require.ErrorContains(t, Config{ModelPath: "m", KVStoreMaxBytes: -1}.withDefaults().validate(), "-1 is negative")
-	require.True(t, keepable(llama.ModelInfo{Decoder: true}))
-	for _, i := range []llama.ModelInfo{{Recurrent: true}, {Hybrid: true}, {SlidingWindow: 512}, {Encoder: true}, {Diffusion: true}} {
+	for _, i := range []llama.ModelInfo{{Decoder: true}, {Memory: llama.MemoryState}, {Memory: llama.MemoryMixed}, {Memory: llama.MemoryWindow, SlidingWindow: 512}} {
+		require.True(t, keepable(i), "%+v", i)
+	}
+	for _, i := range []llama.ModelInfo{
+		{Memory: llama.MemoryWhole}, {Memory: llama.MemoryMixed, SlidingWindow: 512}, {Memory: llama.MemoryWindow, SlidingWindow: 128}, {Encoder: true}, {Diffusion: true},
+	} {
 		require.False(t, keepable(i), "%+v", i)
 	}
 }
@@ -388,9 +398,14 @@ func TestRandomStoreOperations(t *testing.T) {
 		limit := rapid.SampledFrom([]int64{1 << 20, 8000}).Draw(rt, "limit")
 		size := rapid.SampledFrom([]int{1024, 4096}).Draw(rt, "size")
 		batch := rapid.SampledFrom([]int{32, 512}).Draw(rt, "batch")
+		kind := rapid.SampledFrom([]llama.MemoryKind{llama.MemoryCells, llama.MemoryState, llama.MemoryMixed}).Draw(rt, "kind")
 		var r *rig
 		start := func() {
-			r = newRig(t, size, func(r *rig, c *Config) { withStore(dir, nil)(r, c); c.KVStoreMaxBytes, c.BatchSize = limit, batch })
+			r = newRig(t, size, func(r *rig, c *Config) {
+				r.mem.kind = kind
+				withStore(dir, nil)(r, c)
+				c.KVStoreMaxBytes, c.BatchSize = limit, batch
+			})
 		}
 		start()
 		defer func() { require.NoError(rt, r.Close()) }()

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/llama-agent/llama-agent/engine/kvstore"
@@ -28,7 +29,8 @@ type savePlan struct {
 }
 
 // prefixToKeep chooses how much of a placed prompt's prefix stays in memory, and whether the store is asked for more of it. A chunk
-// begins where the one before ends, so a prefix that ends inside a chunk is cut back when the store has that chunk.
+// begins where the one before ends, so a prefix that ends inside a chunk is cut back when the store has that chunk: to its
+// start, or, when the memory cannot do that, to nothing.
 func (s *scheduler) prefixToKeep(r *request, keep int) int {
 	if s.shelf == nil || len(r.cuts) == 0 {
 		return keep
@@ -37,15 +39,19 @@ func (s *scheduler) prefixToKeep(r *request, keep int) int {
 		return keep
 	}
 	from := cutBefore(r.cuts, keep)
+	if from < keep && !s.cache.canTrim {
+		from = 0
+	}
 	end := from
 	for i, c := range r.cuts {
 		if c <= from {
 			continue
 		}
-		if !s.shelf.has(r.keys[i]) {
+		if s.shelf.has(r.keys[i]) {
+			end = c
+		} else if s.kind != llama.MemoryState { // whose last chunk is all that is needed
 			break
 		}
-		end = c
 	}
 	if end-keep < worthRestoring {
 		return keep
@@ -67,13 +73,13 @@ func (s *scheduler) restore() {
 // restoreChunk reports whether there may be another chunk. Whatever goes wrong, the rest of the prompt is computed.
 func (s *scheduler) restoreChunk(r *request) bool {
 	for i, end := range r.cuts {
-		if end <= r.done {
+		if end <= r.done || s.kind == llama.MemoryState && slices.ContainsFunc(r.keys[i+1:], s.shelf.has) {
 			continue
 		}
 		if cutBefore(r.cuts, r.done) != r.done {
 			return false
 		}
-		start := r.done
+		start := cutBefore(r.cuts, end-1)
 		state, exact, err := s.shelf.get(r.keys[i], r.prompt[start:end])
 		if err == nil {
 			err = s.mem.RestoreRange(r.seq, start, end, state)
@@ -85,14 +91,15 @@ func (s *scheduler) restoreChunk(r *request) bool {
 			return false
 		}
 		seq := &s.cache.seqs[r.seq]
-		seq.tokens = append(seq.tokens, r.prompt[start:end]...)
-		if exact && seq.exact == start {
+		seq.tokens = append(seq.tokens, r.prompt[r.done:end]...)
+		if exact && (seq.exact == start || s.kind == llama.MemoryState) {
 			seq.exact = end
 		}
+		r.usage.CachedTokens += end - r.done
+		r.usage.RestoredTokens += end - r.done
 		r.done = end
-		r.usage.CachedTokens += end - start
-		r.usage.RestoredTokens += end - start
 		r.post(event{done: end})
+		s.remember(r)
 		return i+1 < len(r.cuts)
 	}
 	return false
@@ -115,6 +122,9 @@ func (s *scheduler) undisturbed(r *request) bool {
 // prefillEnd is how far the next batch may go in a prompt. Cuts cost some speed, so they are kept only where they make the
 // same bits as elsewhere.
 func (s *scheduler) prefillEnd(r *request) int {
+	if s.states != nil {
+		return nextStop(r)
+	}
 	if s.undisturbed(r) {
 		return nextCut(r, r.done)
 	}
@@ -203,7 +213,7 @@ func (s *scheduler) saveChunk(p *savePlan) *shelfJob {
 	for p.next < len(p.cuts) {
 		end := p.cuts[p.next]
 		start := cutBefore(p.cuts, end-1)
-		seq, exact := s.holder(p.prompt[:end])
+		seq, exact, tail := s.holder(p.prompt[:end])
 		if seq < 0 {
 			return nil // the memory was needed for other prompts
 		}
@@ -215,7 +225,7 @@ func (s *scheduler) saveChunk(p *savePlan) *shelfJob {
 		if !exact {
 			key = key.Variant(loose)
 		}
-		state, err := s.mem.SaveRange(seq, start, end)
+		state, err := s.mem.SaveRange(seq, start, end, tail)
 		if err != nil {
 			s.shelf.fail(err)
 			return nil
@@ -233,8 +243,25 @@ func (s *scheduler) saveChunk(p *savePlan) *shelfJob {
 	return nil
 }
 
-// holder finds a sequence that begins with these tokens, one where they are exact if there is one; -1: none does.
-func (s *scheduler) holder(tokens []llama.Token) (seq int, exact bool) {
+// holder finds a sequence that begins with these tokens, one where they are exact if there is one, and the running state after
+// them, nil when the memory has none. -1: it is gone.
+func (s *scheduler) holder(tokens []llama.Token) (seq int, exact bool, tail []byte) {
+	if s.states == nil {
+		seq, exact = s.holderOf(tokens)
+		return seq, exact, nil
+	}
+	st := s.states.find(tokens)
+	if st == nil {
+		return -1, false, nil
+	}
+	if s.kind == llama.MemoryState {
+		return 0, st.exact, st.data
+	}
+	seq, exact = s.holderOf(tokens)
+	return seq, exact && st.exact, st.data
+}
+
+func (s *scheduler) holderOf(tokens []llama.Token) (seq int, exact bool) {
 	seq = -1
 	for i := range s.cache.seqs {
 		q := &s.cache.seqs[i]

@@ -51,7 +51,7 @@ type Info struct {
 	TokenizerModel string // "gpt2", "llama", …
 	ChatTemplate   string // Jinja source, empty when the file has none
 
-	Recurrent     bool // no attention at all (Mamba, RWKV): the memory of a sequence cannot be cut
+	Recurrent     bool // no attention at all (Mamba, RWKV): the memory of a sequence goes back only to saved states
 	Hybrid        bool // attention and recurrent layers: same limit
 	EmbeddingOnly bool // made for embeddings or ranking, cannot chat
 
