@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/llama-agent/llama-agent/config"
+	"github.com/llama-agent/llama-agent/engine"
 	"github.com/llama-agent/llama-agent/engine/gguf"
 )
 
@@ -82,7 +83,7 @@ func checkModel(c *config.Config, m Machine) []Check {
 	}
 	checks := []Check{ok("model", "%s, %s %s %s", filepath.Base(info.Path), info.Architecture, info.SizeLabel, info.Quantization)}
 	checks = append(checks, checkAdapters(c, info)...)
-	return append(checks, checkTemplate(c, info), checkContext(c, info), checkMemory(c, m, info))
+	return append(checks, checkTemplate(c, info), checkContext(c, info), ok("prefixes", "%s", engine.PrefixReuse(info)), checkMemory(c, m, info))
 }
 
 // checkAdapters looks at each LoRA adapter beside the model that it is to change.

@@ -54,6 +54,20 @@ func TestDoctorOfAGoodSetup(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(c.Workspace, "data"), "it makes nothing")
 }
 
+// What the memory of a model can take over from earlier prompts.
+func TestDoctorOfMemories(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]testgguf.File{
+		"any prefix of earlier prompts": testgguf.Llama(),
+		"state checkpoints":             testgguf.Mamba(),
+		"beyond the window of 512":      testgguf.Gemma3(512),
+	} {
+		check := find(t, Doctor(t.Context(), configure(t, "engine.model_path="+file.Write(t, "tiny.gguf")), roomy()), "prefixes")
+		require.Equal(t, CheckOK, check.State)
+		require.Contains(t, check.Detail, name)
+	}
+}
+
 func TestDoctorSaysWhatWouldFit(t *testing.T) {
 	t.Parallel()
 	path := tinyModel(t)
