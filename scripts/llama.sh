@@ -4,6 +4,7 @@
 #   BACKEND        cpu (default), cuda, metal, vulkan
 #   LLAMA_CPP_SRC  another llama.cpp checkout instead of the pinned package
 #   LLAMA_BENCH=1  also builds llama.cpp's own benchmark, bin/llama-bench
+#   LLAMA_SERVER=1 also builds llama.cpp's own server, bin/llama-server, without its web page
 #
 # A finished build is reused as long as the source commit, the back end and the machine type are the same.
 set -euo pipefail
@@ -35,10 +36,18 @@ source_commit() {
   fi
 }
 stamp="$(source_commit) $BACKEND $(uname -sm)"
-bench=$out/bin/llama-bench
-if [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ] && { [ -z "${LLAMA_BENCH:-}" ] || [ -x "$bench" ]; }; then
-  exit 0
+programs=() server_flags=(-DLLAMA_BUILD_SERVER=OFF)
+if [ -n "${LLAMA_BENCH:-}" ]; then programs+=(llama-bench); fi
+if [ -n "${LLAMA_SERVER:-}" ]; then
+  programs+=(llama-server)
+  server_flags=(-DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF)
 fi
+built() {
+  local program
+  [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ] || return 1
+  for program in ${programs[@]+"${programs[@]}"}; do [ -x "$out/bin/$program" ] || return 1; done
+}
+if built; then exit 0; fi
 
 need cmake "install it (Debian: apt-get install cmake; macOS: brew install cmake)"
 need ninja "install it (Debian: apt-get install ninja-build; macOS: brew install ninja)"
@@ -72,13 +81,12 @@ rm -f "$out/stamp"
 mkdir -p "$out"
 cmake -S "$src" -B "$out/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Release -Wno-dev \
   -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
-  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF \
+  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF "${server_flags[@]}" \
   -DLLAMA_BUILD_TOOLS=ON -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF \
   -DGGML_OPENMP=OFF -DGGML_NATIVE=ON "${backend_flags[@]}" >"$out/configure.log" 2>&1 ||
   { tail -n 20 "$out/configure.log" >&2; die "cmake could not configure llama.cpp; the whole log is $out/configure.log"; }
 
-targets=(llama llama-common llama-common-base cpp-httplib)
-if [ -n "${LLAMA_BENCH:-}" ]; then targets+=(llama-bench); fi
+targets=(llama llama-common llama-common-base cpp-httplib ${programs[@]+"${programs[@]}"})
 if [ -t 2 ]; then
   ninja -C "$out/cmake" "${targets[@]}" >&2 || die "llama.cpp did not build; the compiler's message is above"
 else
@@ -95,6 +103,6 @@ for dir in include ggml/include common; do
 done
 mkdir -p "$out/include/nlohmann"
 cp -f "$src"/vendor/nlohmann/*.hpp "$out/include/nlohmann/"
-if [ -n "${LLAMA_BENCH:-}" ]; then cp -f "$out/cmake/bin/llama-bench" "$bench"; fi
+for program in ${programs[@]+"${programs[@]}"}; do cp -f "$out/cmake/bin/$program" "$out/bin/"; done
 echo "$stamp" >"$out/stamp"
 say "llama.cpp is ready in $(($(date +%s) - started)) s"
