@@ -54,6 +54,7 @@ var rules = []rule{
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
 	{"benchmark", []string{"app", "config"}, "the benchmark measures what users run, so it goes through app"},
+	{"benchmark/peers", []string{"app", "benchmark", "config", "telemetry"}, "the peers get llama-agent's own prompt, tools and judge, which nobody else has to give away"},
 	{"tui/cells", []string{"internal/hostile"}, "cells of a terminal are values; what they show is the caller's matter"},
 	{"tui/markdown", []string{"tui/cells"}, "text becomes lines without a terminal, so that the result can be tested on values"},
 	{"tui/editor", []string{"tui/cells"}, "the input is a model without a terminal, so that it can be tested on values"},
