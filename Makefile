@@ -11,7 +11,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 export BACKEND
 
-.PHONY: help run build test lint bench bench-graph llama model models clean go
+.PHONY: help run build test lint bench bench-graph bench-peers llama model models clean go
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,12 +33,15 @@ test: go llama models ## run all tests, those with real models too
 lint: go llama ## check format, vet, static analysis and scripts
 	@bash scripts/lint.sh
 
-bench: build model ## measure decode speed beside llama.cpp's own, and the graph library beside LangGraph
+bench: build model ## measure decode speed beside llama.cpp's own, graph beside LangGraph, and all of it beside other agents
 	@LLAMA_BENCH=1 bash scripts/llama.sh
 	@MODEL='$(MODEL)' bash scripts/bench.sh
 
 bench-graph: go ## measure the graph library beside LangGraph (needs Python; installs LangGraph in build)
 	@bash scripts/bench_graph.sh
+
+bench-peers: build model ## measure whole tasks beside three other agents on the same model (about 25 minutes; installs them in build)
+	@MODEL='$(MODEL)' bash scripts/bench_peers.sh
 
 llama: ## fetch and build llama.cpp
 	@bash scripts/llama.sh

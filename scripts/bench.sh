@@ -22,3 +22,5 @@ done
 python3 scripts/bench_ratio.py "$out/llama.txt" "$out/engine.txt"
 
 bash scripts/bench_graph.sh
+
+MODEL=$model bash scripts/bench_peers.sh

@@ -12,7 +12,7 @@ rounds=${ROUNDS:-3}
 times=${TIMES:-5}
 
 python=build/peers/langgraph/bin/python
-if bash scripts/peers.sh; then
+if bash scripts/peers.sh langgraph; then
   peer() { "$python" benchmark/peers/langgraph/bench.py "$@" >>"$out/langgraph.txt"; }
   say "graph beside LangGraph $("$python" -c 'import importlib.metadata as m; print(m.version("langgraph"))'), $rounds rounds of $times, alternating"
 else

@@ -85,7 +85,7 @@ func (b *bench) prepare(ctx context.Context, killed benchmark.Case) error {
 			return err
 		}
 		goals := map[string]string{c.ID: c.Goal}
-		if c.ID == b.second().ID {
+		if c.ID == b.secondCase().ID {
 			goals[secondGoal] = secondGoal
 		}
 		for key, goal := range goals {
@@ -113,8 +113,8 @@ func (b *bench) prepare(ctx context.Context, killed benchmark.Case) error {
 
 func (b *bench) workspace(c benchmark.Case) string { return filepath.Join(b.work, "workspaces", c.ID) }
 
-// second is the case in whose workspace the second task is done: the last one, which has most files.
-func (b *bench) second() benchmark.Case { return b.cases[len(b.cases)-1] }
+// secondCase is the case in whose workspace the second task is done: the last one, which has most files.
+func (b *bench) secondCase() benchmark.Case { return b.cases[len(b.cases)-1] }
 
 // job is a case as a peer is given it.
 func (b *bench) job(c benchmark.Case, goal, key string) job {
@@ -125,76 +125,128 @@ func (b *bench) job(c benchmark.Case, goal, key string) job {
 // peerTasks has a peer do all cases with one model loaded, as its user's program would, and then the second task.
 func (b *bench) peerTasks(ctx context.Context, m maker, layout string, round int) error {
 	b.say("%s, %s layout, round %d", m.system, layout, round)
-	p, err := m.start(ctx, &b.options, layout, b.log)
-	if err != nil {
-		return b.failed(ctx, record{Kind: kindProcess, System: m.system, Layout: layout, Round: round}, err)
-	}
-	// Its replies do not matter; that it cannot answer shows in the cases.
-	var ignored reply
-	if err := p.ask(ctx, b.limit, b.job(warmup, warmup.Goal, warmup.ID), &ignored); err != nil && ctx.Err() != nil {
-		p.kill()
-		return ctx.Err()
-	}
+	w := worker{bench: b, maker: m, layout: layout, round: round}
+	defer w.kill()
 	for _, c := range b.cases {
-		if err := b.peerTask(ctx, p, c, round); err != nil {
-			p.kill()
+		if err := w.task(ctx, c); err != nil {
 			return err
 		}
 	}
-	if layout != trunk {
-		return b.ended(p, round)
-	}
-	if !m.lasting {
-		// A second run is one by a program that was started for it.
-		if err := b.ended(p, round); err != nil {
+	if layout == trunk {
+		if err := w.second(ctx); err != nil {
 			return err
 		}
-		if p, err = m.start(ctx, &b.options, layout, b.log); err != nil {
-			return b.failed(ctx, record{Kind: kindSecond, System: m.system, Layout: layout, Round: round}, err)
-		}
 	}
-	one := record{Kind: kindSecond, System: m.system, Version: p.hello.Name, Layout: layout, Case: b.second().ID, Round: round, LoadMS: p.hello.LoadMS}
-	var answer outcome
-	if err := p.ask(ctx, b.limit, b.job(b.second(), secondGoal, secondGoal), &answer); err != nil {
-		p.kill()
-		return b.failed(ctx, one, err)
+	return w.end()
+}
+
+// worker is a peer in one layout and round. It starts the program when there is a task and none runs, because one that was over the
+// limit was killed. It belongs to one goroutine.
+type worker struct {
+	*bench
+	maker
+	layout string
+	round  int
+	peer   *peer // nil: none runs
+}
+
+// start starts the program. With warm it reads what all tasks share.
+func (w *worker) start(ctx context.Context, warm bool) error {
+	if w.peer != nil && !w.peer.killed {
+		return nil
 	}
-	one.reply, one.Error = answer.reply, answer.Error
-	if err := b.results.add(one); err != nil {
-		p.kill()
+	var err error
+	if w.peer, err = w.maker.start(ctx, &w.options, w.layout, w.log); err != nil || !warm {
 		return err
 	}
-	return b.ended(p, round)
+	var ignored outcome // that it cannot answer shows in the cases
+	if err := w.peer.ask(ctx, w.limit, w.job(warmup, warmup.Goal, warmup.ID), &ignored); err != nil {
+		return fmt.Errorf("greeting: %w", err)
+	}
+	return nil
+}
+
+// kill ends the program, if one runs.
+func (w *worker) kill() {
+	if w.peer != nil {
+		w.peer.kill()
+	}
+}
+
+// end lets the program end and records what it needed.
+func (w *worker) end() error {
+	if w.peer == nil || w.peer.killed {
+		return nil
+	}
+	return w.results.add(record{
+		Kind: kindProcess, System: w.system, Version: w.peer.hello.Name, Layout: w.layout, Round: w.round,
+		LoadMS: w.peer.hello.LoadMS, PeakRSSBytes: w.peer.stop(),
+	})
+}
+
+// ask does a job and puts what came of it into one. It reports false when there is nothing to judge, which is recorded then.
+func (w *worker) ask(ctx context.Context, one *record, j job, warm bool) (bool, error) {
+	one.System, one.Layout, one.Round = w.system, w.layout, w.round
+	err := w.start(ctx, warm)
+	var answer outcome
+	if err == nil {
+		one.Version, one.LoadMS = w.peer.hello.Name, w.peer.hello.LoadMS
+		err = w.peer.ask(ctx, w.limit, j, &answer)
+	}
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err != nil {
+		return false, w.failed(ctx, *one, err)
+	}
+	one.reply = answer.reply
+	return true, nil
+}
+
+// task does one case.
+func (w *worker) task(ctx context.Context, c benchmark.Case) error {
+	one := record{Kind: kindTask, Case: c.ID}
+	before, err := benchmark.FixtureDigest(w.workspace(c))
+	if err != nil {
+		return err
+	}
+	if ok, err := w.ask(ctx, &one, w.job(c, c.Goal, c.ID), true); err != nil || !ok {
+		return err
+	}
+	after, err := benchmark.FixtureDigest(w.workspace(c))
+	if err != nil {
+		return err
+	}
+	one.Faults = benchmark.Judge(c, benchmark.Outcome{
+		Status: one.Status, Answer: one.Answer, Tools: one.Tools, ToolResults: one.Results, FixturesBefore: before, FixturesAfter: after,
+	})
+	one.Right = len(one.Faults) == 0
+	w.tell(one)
+	return w.results.add(one)
+}
+
+// second does another task in a workspace where one was done. That is a second run of a program that was started for it, unless the
+// model of the peer stays loaded by its nature.
+func (w *worker) second(ctx context.Context) error {
+	if !w.lasting {
+		if err := w.end(); err != nil {
+			return err
+		}
+		w.peer = nil
+	}
+	c := w.secondCase()
+	one := record{Kind: kindSecond, Case: c.ID}
+	if ok, err := w.ask(ctx, &one, w.job(c, secondGoal, secondGoal), w.lasting); err != nil || !ok {
+		return err
+	}
+	w.say("  second run: first step after %.2f s, %d of %d prompt tokens evaluated", one.FirstStepMS/1000, one.EvaluatedTokens, one.PromptTokens)
+	return w.results.add(one)
 }
 
 // outcome is a peer's report of a task.
 type outcome struct {
 	reply
 	Error string `json:"error"`
-}
-
-// peerTask does one case. What goes wrong with the peer is a result; the cases after it fail likewise when it is gone.
-func (b *bench) peerTask(ctx context.Context, p *peer, c benchmark.Case, round int) error {
-	one := record{Kind: kindTask, System: p.system, Version: p.hello.Name, Layout: p.layout, Case: c.ID, Round: round}
-	before, err := benchmark.FixtureDigest(b.workspace(c))
-	if err != nil {
-		return err
-	}
-	var answer outcome
-	if err := p.ask(ctx, b.limit, b.job(c, c.Goal, c.ID), &answer); err != nil {
-		return b.failed(ctx, one, err)
-	}
-	after, err := benchmark.FixtureDigest(b.workspace(c))
-	if err != nil {
-		return err
-	}
-	one.reply, one.Error = answer.reply, answer.Error
-	one.Faults = benchmark.Judge(c, benchmark.Outcome{
-		Status: one.Status, Answer: one.Answer, Tools: one.Tools, ToolResults: one.Results, FixturesBefore: before, FixturesAfter: after,
-	})
-	one.Right = one.Error == "" && len(one.Faults) == 0
-	b.tell(one)
-	return b.results.add(one)
 }
 
 // failed records that there is nothing to judge. Only the end of ctx, and a file that cannot be written, end the run.
@@ -205,14 +257,6 @@ func (b *bench) failed(ctx context.Context, one record, err error) error {
 	one.Error = err.Error()
 	b.tell(one)
 	return b.results.add(one)
-}
-
-// ended stops a peer and records what it needed.
-func (b *bench) ended(p *peer, round int) error {
-	return b.results.add(record{
-		Kind: kindProcess, System: p.system, Version: p.hello.Name, Layout: p.layout, Round: round,
-		PeakRSSBytes: p.stop(), LoadMS: p.hello.LoadMS,
-	})
 }
 
 func (b *bench) tell(one record) {

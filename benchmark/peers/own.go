@@ -145,7 +145,7 @@ func records(workspace string) string { return filepath.Join(workspace, "data", 
 
 // ownSecond does a case in a workspace, and measures another task there.
 func (b *bench) ownSecond(ctx context.Context, round int) error {
-	c := b.second()
+	c := b.secondCase()
 	b.say("%s, a second run in the workspace of %s", own, c.ID)
 	workspace := filepath.Join(b.work, fmt.Sprintf("second-%d", round))
 	if err := writeWorkspace(workspace, c, b.suite.Seed); err != nil {
