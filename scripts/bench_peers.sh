@@ -7,6 +7,7 @@
 #   PEERS_CASES   cases of the suite r0_full, with commas between
 #   PEERS_ROUNDS  how often each system does each of them
 #   PEERS_CTX     context in tokens
+#   PEERS_LIMIT   time for one task
 #   THREADS       of each system
 #
 # What came of each task is in build/bench/peers/results.jsonl, what the peers say in peers.log beside it.
@@ -42,4 +43,4 @@ fi
 
 CGO_ENABLED=0 go build -o "$out/measure" ./benchmark/peers
 "$out/measure" -model "$model" -out "$out" -cases "${PEERS_CASES:-w1_file,w2_sqlite,w3_log,w5_incident}" -rounds "${PEERS_ROUNDS:-1}" \
-  -ctx "${PEERS_CTX:-16384}" -threads "${THREADS:-$(getconf _NPROCESSORS_ONLN)}" "${peers[@]}" | tee "$out/table.md"
+  -limit "${PEERS_LIMIT:-10m}" -ctx "${PEERS_CTX:-16384}" -threads "${THREADS:-$(getconf _NPROCESSORS_ONLN)}" "${peers[@]}" | tee "$out/table.md"
