@@ -94,15 +94,18 @@ func (b *bench) killInAnswer(ctx context.Context, workspace, goal string) error 
 			}
 		}
 	}()
-	err = waitToKill(called, ended, func() (int, error) { return countFiles(filepath.Join(workspace, "data", "kv")) })
+	ticks := time.NewTicker(settled / 10)
+	defer ticks.Stop()
+	err = waitToKill(called, ended, ticks.C, func() (int, error) { return countFiles(filepath.Join(workspace, "data", "kv")) })
 	_ = cmd.Cancel() // ends the reader as well; a process that is gone already was told of above
 	<-ended
 	_ = cmd.Wait()
 	return err
 }
 
-// waitToKill returns when the call has been made and the number of stored chunks has changed since and then stayed.
-func waitToKill(called, ended <-chan struct{}, stored func() (int, error)) error {
+// waitToKill returns when the call has been made and the number of stored chunks has changed since and then stayed. It looks at them at
+// each tick.
+func waitToKill(called, ended <-chan struct{}, ticks <-chan time.Time, stored func() (int, error)) error {
 	select {
 	case <-called:
 	case <-ended:
@@ -112,23 +115,22 @@ func waitToKill(called, ended <-chan struct{}, stored func() (int, error)) error
 	if err != nil {
 		return err
 	}
-	ticks := time.NewTicker(settled / 10)
-	defer ticks.Stop()
-	last, since := before, time.Now()
+	last, since := before, time.Time{}
 	for {
+		var tick time.Time
 		select {
 		case <-ended:
 			return errors.New("the task ended before its answer could be interrupted")
-		case <-ticks.C:
+		case tick = <-ticks:
 		}
 		now, err := stored()
 		if err != nil {
 			return err
 		}
 		if now != last {
-			last, since = now, time.Now()
+			last, since = now, tick
 		}
-		if last != before && time.Since(since) >= settled {
+		if last != before && tick.Sub(since) >= settled {
 			return nil
 		}
 	}

@@ -45,7 +45,7 @@ type peer struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	lines  <-chan []byte // closed at the end of its output
-	killed bool
+	killed bool          // or it ended by itself
 }
 
 // job is what a peer is asked to do.
@@ -109,6 +109,7 @@ func (p *peer) ask(ctx context.Context, limit time.Duration, j job, into any) er
 		return fmt.Errorf("asking %s: %w", p.system, err)
 	}
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
+		p.kill()
 		return fmt.Errorf("asking %s: %w", p.system, err)
 	}
 	if err := p.read(ctx, limit, into); err != nil {
@@ -123,6 +124,7 @@ func (p *peer) read(ctx context.Context, limit time.Duration, into any) error {
 	select {
 	case line, ok := <-p.lines:
 		if !ok {
+			p.kill() // whatever is left of it
 			return errors.New("it ended; its messages are in peers.log of the results")
 		}
 		return json.Unmarshal(line, into)
