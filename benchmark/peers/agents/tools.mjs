@@ -100,10 +100,11 @@ const TOOLS = {
   },
 };
 
-// The database is a copy in memory: whatever a statement does, the file stays.
+// The database is a copy in memory, so that the file stays as it is. What writes is refused, as for the other peers.
 function query(workspace, name, sql) {
   const db = new sqlite.Database(fs.readFileSync(inside(workspace, name)));
   try {
+    db.run("PRAGMA query_only = ON");
     const statement = db.prepare(sql);
     const rows = [];
     while (statement.step()) rows.push(statement.get());
