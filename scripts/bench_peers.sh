@@ -42,5 +42,5 @@ else
 fi
 
 CGO_ENABLED=0 go build -o "$out/measure" ./benchmark/peers
-"$out/measure" -model "$model" -out "$out" -cases "${PEERS_CASES:-w1_file,w2_sqlite,w3_log,w5_incident}" -rounds "${PEERS_ROUNDS:-1}" \
+"$out/measure" -model "$model" -out "$out" -cases "${PEERS_CASES:-w1_file,w2_sqlite,w5_incident}" -rounds "${PEERS_ROUNDS:-1}" \
   -limit "${PEERS_LIMIT:-10m}" -ctx "${PEERS_CTX:-16384}" -threads "${THREADS:-$(getconf _NPROCESSORS_ONLN)}" "${peers[@]}" | tee "$out/table.md"

@@ -119,7 +119,7 @@ func (b *bench) secondCase() benchmark.Case { return b.cases[len(b.cases)-1] }
 // job is a case as a peer is given it.
 func (b *bench) job(c benchmark.Case, goal, key string) job {
 	asked := b.prompts[key]
-	return job{Op: "task", Goal: goal, Workspace: b.workspace(c), Facts: asked.facts(), Tools: b.tools, Trunk: asked}
+	return job{Op: opTask, Goal: goal, Workspace: b.workspace(c), Facts: asked.facts(), Tools: b.tools, Trunk: asked}
 }
 
 // peerTasks has a peer do all cases with one model loaded, as its user's program would, and then the second task.
@@ -159,9 +159,11 @@ func (w *worker) start(ctx context.Context, warm bool) error {
 	if w.peer, err = w.maker.start(ctx, &w.options, w.layout, w.log); err != nil || !warm {
 		return err
 	}
+	j := w.job(warmup, warmup.Goal, warmup.ID)
+	j.Op = opWarm
 	var ignored outcome // that it cannot answer shows in the cases
-	if err := w.peer.ask(ctx, w.limit, w.job(warmup, warmup.Goal, warmup.ID), &ignored); err != nil {
-		return fmt.Errorf("greeting: %w", err)
+	if err := w.peer.ask(ctx, w.limit, j, &ignored); err != nil {
+		return fmt.Errorf("warming up: %w", err)
 	}
 	return nil
 }

@@ -48,15 +48,22 @@ type peer struct {
 	killed bool          // or it ended by itself
 }
 
+// What a peer can be asked.
+const (
+	opWarm       = "warm"        // to read what all tasks share
+	opTask       = "task"        // to do a task
+	opFirstToken = "first_token" // to answer as soon as the first token of a reply is there
+)
+
 // job is what a peer is asked to do.
 type job struct {
-	Op        string     `json:"op"` // "task" or "first_token"
+	Op        string     `json:"op"`
 	Goal      string     `json:"goal,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
 	Facts     string     `json:"facts,omitempty"` // what is known of the workspace
 	Tools     []toolSpec `json:"tools,omitempty"`
 	Trunk     *prompt    `json:"trunk,omitempty"`
-	Messages  []message  `json:"messages,omitempty"` // of "first_token"
+	Messages  []message  `json:"messages,omitempty"` // of opFirstToken
 }
 
 // errLimit says that a peer was killed because it took too long.

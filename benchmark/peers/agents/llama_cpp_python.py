@@ -52,15 +52,15 @@ class Model:
             self.grammars[key] = LlamaGrammar.from_json_schema(key, verbose=False)
         return self.grammars[key]
 
-    def chat(self, messages, schema=None, **more):
+    def chat(self, messages, schema=None, limit=roles.LIMITS["reply_tokens"], **more):
         self.evaluated = None
         return self.llm.create_chat_completion(
             messages, grammar=self.grammar(schema) if schema else None, temperature=self.options.temperature, top_p=0.9, top_k=40,
-            min_p=0.0, repeat_penalty=self.options.repeat_penalty, max_tokens=roles.LIMITS["reply_tokens"], **more,
+            min_p=0.0, repeat_penalty=self.options.repeat_penalty, max_tokens=limit, **more,
         )
 
-    def complete(self, messages, schema):
-        reply = self.chat(messages, schema)
+    def complete(self, messages, schema, limit):
+        reply = self.chat(messages, schema, limit)
         ended, usage = time.perf_counter(), reply["usage"]
         return roles.Reply(
             reply["choices"][0]["message"]["content"] or "", usage["prompt_tokens"], self.evaluated or 0, usage["completion_tokens"],
@@ -97,11 +97,10 @@ def main():
 
     def do(state):
         work.start()
-        state.pop("op")
         return work.report(graph.invoke(state, {"recursion_limit": 100}))
 
     versions = " + ".join(f"{p} {importlib.metadata.version(p)}" for p in ("llama-cpp-python", "langgraph"))
-    roles.serve(versions, loaded, do, model.first_token)
+    roles.serve(versions, loaded, work.warm, do, model.first_token)
 
 
 if __name__ == "__main__":

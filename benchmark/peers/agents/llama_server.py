@@ -36,23 +36,23 @@ class Server:
         except OSError:
             return False
 
-    def post(self, messages, **more):
+    def post(self, messages, limit=roles.LIMITS["reply_tokens"], **more):
         o = self.options
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         connection.request("POST", "/v1/chat/completions", json.dumps({
             "messages": messages, "temperature": o.temperature, "top_p": 0.9, "top_k": 40, "min_p": 0.0, "repeat_penalty": o.repeat_penalty,
-            "max_tokens": roles.LIMITS["reply_tokens"], "cache_prompt": True, **more,
+            "max_tokens": limit, "cache_prompt": True, **more,
         }), {"Content-Type": "application/json"})
         response = connection.getresponse()
         if response.status != 200:
             raise RuntimeError(f"llama-server answered {response.status}: {response.read(500)!r}")
         return response
 
-    def complete(self, messages, schema):
+    def complete(self, messages, schema, limit):
         more = {}
         if schema:
             more["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
-        reply = json.load(self.post(messages, **more))
+        reply = json.load(self.post(messages, limit, **more))
         usage, timings = reply["usage"], reply["timings"]
         return roles.Reply(
             reply["choices"][0]["message"]["content"] or "", usage["prompt_tokens"], timings["prompt_n"], usage["completion_tokens"],
@@ -87,7 +87,7 @@ def main():
         return work.report(state)
 
     try:
-        roles.serve("llama-server + a loop", loaded, do, server.first_token)
+        roles.serve("llama-server + a loop", loaded, work.warm, do, server.first_token)
     finally:
         server.stop()
 

@@ -50,7 +50,7 @@ class Model {
     return this.grammars.get(key);
   }
 
-  async complete(role, messages, schema, onFirst = () => {}) {
+  async complete(role, messages, schema, limit, onFirst = () => {}) {
     const session = this.session(role);
     session.setChatHistory(messages.slice(0, -1).map(({ role, content }) => (
       role === "assistant" ? { type: "model", response: [content] } : { type: role, text: content })));
@@ -65,7 +65,7 @@ class Model {
     };
     const text = await session.prompt(messages.at(-1).content, {
       grammar: schema ? await this.grammar(schema) : undefined, temperature: this.options.temperature, topP: 0.9, topK: 40, minP: 0,
-      repeatPenalty: { penalty: this.options.repeatPenalty }, maxTokens: LIMITS.reply_tokens, seed: this.options.seed, onToken: first,
+      repeatPenalty: { penalty: this.options.repeatPenalty }, maxTokens: limit, seed: this.options.seed, onToken: first,
     });
     const decodeMS = performance.now() - read;
     // What was evaluated is told; how long the prompt was is what the sequence holds at the end, without the reply.
@@ -74,7 +74,7 @@ class Model {
   }
 
   firstToken(messages) {
-    return new Promise((resolve, reject) => this.complete("answer", messages, null, resolve).catch(reject));
+    return new Promise((resolve, reject) => this.complete("answer", messages, null, LIMITS.reply_tokens, resolve).catch(reject));
   }
 }
 
@@ -102,7 +102,7 @@ const version = (name) => {
   const file = folders.map((folder) => `${folder}/${name}/package.json`).find((path) => fs.existsSync(path));
   return `${name} ${JSON.parse(fs.readFileSync(file)).version}`;
 };
-await serve(`${version("node-llama-cpp")} + ${version("@langchain/langgraph")}`, loaded, async (state) => {
+await serve(`${version("node-llama-cpp")} + ${version("@langchain/langgraph")}`, loaded, work.warm, async (state) => {
   work.start();
   return work.report(await graph.invoke(state, { recursionLimit: 100 }));
 }, (messages) => model.firstToken(messages));

@@ -130,8 +130,8 @@ function parsed(reply) {
   }
 }
 
-// The work of the four roles, with a model behind complete(role, messages, schema), which gives a reply with text, prompt, evaluated,
-// completion (tokens) and decodeMS. Each returns what it changes of the state.
+// The work of the four roles, with a model behind complete(role, messages, schema, limit of tokens), which gives a reply with text,
+// prompt, evaluated, completion (tokens) and decodeMS. Each returns what it changes of the state.
 export class Roles {
   constructor(layout, complete) {
     this.layout = layout === "trunk" ? new Trunk() : new Idiomatic();
@@ -150,9 +150,19 @@ export class Roles {
     return performance.now() - this.began;
   }
 
+  // Reads what all tasks share, into whatever cache the peer has.
+  warm = async (state) => {
+    const begun = { ...state, plan: [{ do: state.goal, tool: state.tools[0].name }] };
+    for (const role of ["plan", "act", "review", "answer"]) {
+      const [messages, schema] = this.layout[role](begun);
+      await this.complete(role, messages, schema, 1);
+    }
+    return {};
+  };
+
   async ask(role, state) {
     const [messages, schema] = this.layout[role](state);
-    const reply = await this.complete(role, messages, schema);
+    const reply = await this.complete(role, messages, schema, LIMITS.reply_tokens);
     this.replies.push(reply);
     return reply;
   }
@@ -223,8 +233,9 @@ export function options() {
   };
 }
 
-// Answers jobs, a line of JSON each, until the input ends: with a report of run(state), or as soon as firstToken(messages) is done.
-export async function serve(name, loadMS, run, firstToken) {
+// Answers jobs, a line of JSON each, until the input ends: with what warm(state) or run(state) comes to, or as soon as
+// firstToken(messages) is done.
+export async function serve(name, loadMS, warm, run, firstToken) {
   const tell = (value) => process.stdout.write(compact(value) + "\n");
   tell({ name, load_ms: loadMS });
   for await (const line of readline.createInterface({ input: process.stdin })) {
@@ -234,7 +245,7 @@ export async function serve(name, loadMS, run, firstToken) {
         await firstToken(job.messages);
         tell({});
       } else {
-        tell(await run({ ...job, plan: [], step: 0, calls: [], transcript: [], round: 0, missing: "", decision: "", answer: "" }));
+        tell(await (op === "warm" ? warm : run)({ ...job, plan: [], step: 0, calls: [], transcript: [], round: 0, missing: "", decision: "", answer: "" }));
       }
     } catch (error) { // the measurement goes on with the next task
       tell({ status: "failed", error: String(error) });

@@ -149,7 +149,8 @@ def started(job):
 
 
 class Roles:
-    """The work of the four roles, with a model behind complete(messages, schema) -> Reply. Each returns what it changes of the state."""
+    """The work of the four roles, with a model behind complete(messages, schema, limit of tokens) -> Reply. Each returns what it changes
+    of the state."""
 
     def __init__(self, layout, complete):
         self.layout, self.complete = LAYOUTS[layout](), complete
@@ -158,9 +159,16 @@ class Roles:
     def start(self):
         self.began, self.replies, self.calls_ms, self.first = time.perf_counter(), [], [], None
 
+    def warm(self, state):
+        """Reads what all tasks share, into whatever cache the peer has."""
+        state = {**state, "plan": [{"do": state["goal"], "tool": state["tools"][0]["name"]}]}
+        for prompt in (self.layout.plan, self.layout.act, self.layout.review, self.layout.answer):
+            self.complete(*prompt(state), 1)
+        return {}
+
     def ask(self, prompt):
         messages, schema = prompt
-        reply = self.complete(messages, schema)
+        reply = self.complete(messages, schema, LIMITS["reply_tokens"])
         self.replies.append(reply)
         return reply
 
@@ -265,8 +273,9 @@ def arguments(description):
     return flags.parse_args()
 
 
-def serve(name, load_ms, do, first_token):
-    """Answers jobs, a line of JSON each, until the input ends: with a report of do(job), or as soon as first_token(messages) returns."""
+def serve(name, load_ms, warm, do, first_token):
+    """Answers jobs, a line of JSON each, until the input ends: with what warm(state) or do(state) returns, or as soon as
+    first_token(messages) does."""
     def tell(value):
         print(compact(value), flush=True)
 
@@ -274,10 +283,11 @@ def serve(name, load_ms, do, first_token):
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            if job["op"] == "first_token":
+            op = job.pop("op")
+            if op == "first_token":
                 first_token(job["messages"])
                 tell({})
             else:
-                tell(do(started(job)))
+                tell({"warm": warm, "task": do}[op](started(job)))
         except Exception as error:  # the measurement goes on with the next task
             tell({"status": "failed", "error": f"{type(error).__name__}: {error}"})

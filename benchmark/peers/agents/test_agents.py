@@ -83,7 +83,8 @@ class Work(unittest.TestCase):
     def run_script(self, layout, *replies):
         asked, script = [], iter(replies)
 
-        def complete(messages, schema):
+        def complete(messages, schema, limit):
+            self.assertEqual(limit, LIMITS["reply_tokens"])
             asked.append((messages, schema))
             return roles.Reply(next(script), 10, 3, 2, 40.0)
 
@@ -129,6 +130,14 @@ class Work(unittest.TestCase):
         self.assertEqual(len(asked[2][1]["anyOf"]), 2)
         self.assertIn("in room 7", asked[-1][0][1]["content"])
         self.assertEqual((report["model_calls"], report["tools"]), (9, ["read_file", "read_file"]))
+
+    def test_warming_reads_each_prompt_and_does_nothing(self):
+        for layout in roles.LAYOUTS:
+            asked = []
+            work = roles.Roles(layout, lambda messages, schema, limit: asked.append((messages[0]["content"], limit)))
+            self.assertEqual(work.warm(roles.started({**self.job, "workspace": "/none"})), {})
+            self.assertEqual([limit for _, limit in asked], [1] * 4)
+            self.assertEqual(len({system for system, _ in asked}), 1 if layout == "trunk" else 4)
 
     def test_replies_that_were_cut(self):
         _, report = self.run_script(
