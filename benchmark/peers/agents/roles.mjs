@@ -163,6 +163,7 @@ export class Roles {
   async ask(role, state) {
     const [messages, schema] = this.layout[role](state);
     const reply = await this.complete(role, messages, schema, LIMITS.reply_tokens);
+    console.error(`${reply.evaluated} of ${reply.prompt} tokens, ${reply.completion} in ${Math.round(reply.decodeMS)} ms: ${compact(reply.text.slice(0, 300))}`);
     this.replies.push(reply);
     return reply;
   }

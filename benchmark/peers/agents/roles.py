@@ -169,6 +169,7 @@ class Roles:
     def ask(self, prompt):
         messages, schema = prompt
         reply = self.complete(messages, schema, LIMITS["reply_tokens"])
+        print(f"{reply.evaluated} of {reply.prompt} tokens, {reply.completion} in {reply.decode_ms:.0f} ms: {reply.text[:300]!r}", file=sys.stderr)
         self.replies.append(reply)
         return reply
 
