@@ -151,12 +151,12 @@ func (b *bench) ownSecond(ctx context.Context, round int) error {
 	if err := writeWorkspace(workspace, c, b.suite.Seed); err != nil {
 		return err
 	}
+	one := record{Kind: kindSecond, System: own, Layout: ownLayout, Case: c.ID, Round: round}
 	if _, err := b.report(b.command(ctx, workspace, "run", "--json", "--", c.Goal)); err != nil {
-		return err
+		return b.failed(ctx, one, err)
 	}
 	began := time.Now()
 	report, err := b.report(b.command(ctx, workspace, "run", "--json", "--", secondGoal))
-	one := record{Kind: kindSecond, System: own, Layout: ownLayout, Case: c.ID, Round: round}
 	if err != nil {
 		return b.failed(ctx, one, err)
 	}
