@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/llama-agent/llama-agent/templates"
 )
@@ -17,6 +18,7 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	for _, c := range w.calls() {
 		data.Evidence = data.Evidence || !c.Skipped
 	}
+	data.Sentences = data.Evidence && !wantsForm(w.task.Goal)
 	switch {
 	case w.failure == nil:
 	case w.failure.Kind == KindUnconfirmed:
@@ -64,6 +66,20 @@ func (w *work) writeAnswer(ctx context.Context) error {
 		w.answer = &text
 	}
 	return err
+}
+
+// forms are words of tasks that want an answer of a certain form, and formSigns the same in languages that are written without spaces.
+var (
+	forms     = strings.Fields("only just exactly json csv yaml xml markdown table list bullet bullets word words number digits code draft write translate")
+	formSigns = []string{"只", "仅", "表格", "列表", "列出", "翻译", "写"}
+)
+
+// wantsForm reports whether a task says what its answer looks like. Other answers that rest on results are asked for in whole sentences: a
+// small model that writes a bare value takes the nearest or the first one, and finds the right one while it repeats what was asked.
+func wantsForm(goal string) bool {
+	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(forms, word) }) ||
+		slices.ContainsFunc(formSigns, func(sign string) bool { return strings.Contains(goal, sign) })
 }
 
 // answerInAForm asks for the answer as an object. A model that goes on in the form of the transcript writes it where a text has failed.

@@ -370,3 +370,19 @@ func TestNodeOptionsReachTheModel(t *testing.T) {
 	require.Equal(t, 99, r.model.questions()[0].options.MaxTokens)
 	require.Equal(t, 200, r.model.questions()[1].options.MaxTokens)
 }
+
+func TestAnswersAreAskedForInSentencesUnlessTheTaskWantsAnotherForm(t *testing.T) {
+	t.Parallel()
+	for goal, want := range map[string]bool{
+		"How heavy is the stone?": true, "Just the weight of the stone.": false, "The weight as JSON": false, "石头多重？": true, "只说石头的重量": false,
+	} {
+		r := newRig(t, nil, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+		r.run(goal)
+		asked := r.model.questions()
+		require.Equal(t, want, strings.Contains(asked[len(asked)-1].instruction(), "in short but whole sentences that say what was asked, as plain text, with"), goal)
+	}
+	r := newRig(t, nil, plan("greet|none"), answer("hello"))
+	r.run("Hello")
+	asked := r.model.questions()
+	require.Contains(t, asked[len(asked)-1].instruction(), "short and complete, as plain text.", "without results")
+}

@@ -117,6 +117,7 @@ type FinalizerData struct {
 	Sums          []string
 	Language      string // of the answer, or a way to name it
 	Evidence      bool
+	Sentences     bool // the answer is asked for in whole sentences
 	Near          []SourceData
 	Fence         string
 }
