@@ -380,6 +380,7 @@ func (w *work) outside() outside {
 	destroys := wantsDestroyed(w.task.Goal)
 	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.NamedIn(w.task.Goal) || destroys
 	out.ordered = destroys && changeAsked(w.task.Goal) != ""
+	out.restated = w.task.Facts.Restated && out.states() && w.counters.Iterations <= 1
 	out.quoted = w.counters.Iterations <= 1 && len(b.Recalled) > 0
 	out.unread = w.task.Facts.namesUnread(w.task.Goal, b.History)
 	for _, t := range b.History {

@@ -99,16 +99,18 @@ func planForm(specs []tools.Spec, facts Facts, out outside, limits Limits) (*for
 		asked = append(asked, step(name(), oneOf(others...)))
 	}
 	var plans []*jsonschema.Schema
-	if !out.tied {
+	keep := toolsThat(specs, func(s tools.Spec) bool { return out.states() && only(s, tools.SubjectFact) })
+	restated := out.restated && len(keep) > 0 && !out.named
+	if !out.tied && !restated {
 		plans = append(plans, object(property{"about", oneOf(string(aboutKnowledge))}))
 	}
-	if (out.said || !out.asked) && !out.named && !out.unread && !out.ordered {
+	if (out.said || !out.asked) && !out.named && !out.unread && !out.ordered && !restated {
 		plans = append(plans, object(property{"about", oneOf(string(aboutSaid))}))
 		if lookup := toolsThat(specs, func(s tools.Spec) bool { return out.records && only(s, tools.SubjectMemory) }); len(lookup) > 0 {
 			plans = append(plans, planned(aboutSaid, stepWithoutFile(limits, lookup...)))
 		}
 	}
-	if keep := toolsThat(specs, func(s tools.Spec) bool { return out.states() && only(s, tools.SubjectFact) }); len(keep) > 0 && !out.named {
+	if len(keep) > 0 && !out.named {
 		plans = append(plans, planned(aboutFact, stepWithoutFile(limits, keep...)))
 	}
 	plans = append(plans, planned(aboutMachine, anyOf(asked)))
@@ -147,7 +149,9 @@ type outside struct {
 	named  bool // the task names the tool that it is to be done with
 	// ordered tells that the task is an order to delete something, which nothing that is remembered does.
 	ordered bool
-	tied    bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
+	// restated tells that the task seems to give a new value for something remembered, which has to be remembered in its place.
+	restated bool
+	tied     bool // to the machine: the task names a file or has the words of one, or steps are wanted for what no result shows yet
 }
 
 // states reports whether the task may state something to remember.

@@ -431,3 +431,20 @@ func TestAnOrderToDeleteIsNothingToRemember(t *testing.T) {
 		require.Equal(t, test.want, slices.Contains(worthOffering(specs, test.out), "keep"))
 	}
 }
+
+func TestWhatIsRestatedIsRemembered(t *testing.T) {
+	t.Parallel()
+	specs := append(slices.Clone(subjectSpecs), tools.Spec{Name: "keep", Takes: []tools.Subject{tools.SubjectFact}})
+	for _, test := range []struct {
+		specs []tools.Spec
+		out   outside
+		want  bool
+	}{
+		{specs, outside{said: true}, true}, {specs, outside{said: true, restated: true}, false}, {subjectSpecs, outside{said: true, restated: true}, true},
+	} {
+		f, err := planForm(test.specs, Facts{}, test.out, Limits{}.withDefaults())
+		require.NoError(t, err)
+		require.Equal(t, test.want, strings.Contains(string(f.schema), string(aboutSaid)), "%+v", test.out)
+		require.Equal(t, test.want, strings.Contains(string(f.schema), string(aboutKnowledge)), "%+v", test.out)
+	}
+}

@@ -20,6 +20,7 @@ type Facts struct {
 	Attached     []string `json:"attached,omitempty"`   // paths the user attached to the task
 	Mentioned    []string `json:"mentioned,omitempty"`  // other paths that the task names, which a step may be about
 	Remembered   []string `json:"remembered,omitempty"` // explicit memories, one line each
+	Restated     bool     `json:"restated,omitempty"`   // the task seems to give a new value for one of these
 	Found        []Found  `json:"found,omitempty"`      // files in which words of the task stand, the best first
 }
 

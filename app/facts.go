@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/llama-agent/llama-agent/agent"
 	"github.com/llama-agent/llama-agent/config"
@@ -67,7 +68,31 @@ func (a *App) facts(ctx context.Context, owner, goal string, attach []string) (a
 	if !facts.NamedIn(goal) { // else nothing has to be looked for in all files
 		facts.Found = found(ctx, c.Workspace, goal, facts.Files)
 	}
+	facts.Restated = restates(goal, facts.Remembered)
 	return facts, ctx.Err()
+}
+
+// restates reports whether a statement seems to give a new value for something that is remembered: it has two telling words of a memory, or
+// one beside something with a digit. A memory stands in every later prompt, so that one that is out of date outweighs what was said since.
+func restates(goal string, remembered []string) bool {
+	if strings.ContainsAny(goal, "?？") {
+		return false
+	}
+	words, _ := wordsOf(goal)
+	enough := 2
+	if strings.ContainsFunc(goal, unicode.IsDigit) {
+		enough = 1
+	}
+	return slices.ContainsFunc(remembered, func(line string) bool {
+		known, _ := wordsOf(line)
+		shared := 0
+		for _, word := range words {
+			if slices.Contains(known, word) {
+				shared++
+			}
+		}
+		return shared >= enough
+	})
 }
 
 // workspaceFiles lists the files of the workspace without the agent's own. An error of the tool means that there is nothing to list, which

@@ -108,3 +108,14 @@ func TestDetailIsCutAtWholeLines(t *testing.T) {
 	require.Equal(t, "  one\n  two", detail("heading\none\ntwo\n"))
 	require.Empty(t, detail("heading"))
 }
+
+func TestRestates(t *testing.T) {
+	t.Parallel()
+	remembered := []string{"violin lesson: Monday at 5", "favourite drink: barley coffee", "年会日期：2031年3月4日"}
+	for goal, want := range map[string]bool{
+		"The lesson is at 6 now.": true, "I would rather have another favourite drink.": true, "更正一下：年会改到2031年3月9日了。": true,
+		"When is the lesson? At 6?": false, "The lesson was nice.": false, "I have 3 cats.": false, "": false, "今天天气很好。": false,
+	} {
+		require.Equal(t, want, restates(goal, remembered), goal)
+	}
+}
