@@ -18,7 +18,8 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	for _, c := range w.calls() {
 		data.Evidence = data.Evidence || !c.Skipped
 	}
-	data.Sentences = data.Evidence && !wantsForm(w.task.Goal)
+	// Asked for whole sentences, a small model leaves the language that it is told for that of the results.
+	data.Sentences = data.Evidence && data.Language == taskLanguage && !wantsForm(w.task.Goal)
 	switch {
 	case w.failure == nil:
 	case w.failure.Kind == KindUnconfirmed:
@@ -68,18 +69,14 @@ func (w *work) writeAnswer(ctx context.Context) error {
 	return err
 }
 
-// forms are words of tasks that want an answer of a certain form, and formSigns the same in languages that are written without spaces.
-var (
-	forms     = strings.Fields("only just exactly json csv yaml xml markdown table list bullet bullets word words number digits code draft write translate")
-	formSigns = []string{"只", "仅", "表格", "列表", "列出", "翻译", "写"}
-)
+// forms are words of tasks that want an answer of a certain form.
+var forms = strings.Fields("only just exactly json csv yaml xml markdown table list bullet bullets word words number digits code draft write translate")
 
 // wantsForm reports whether a task says what its answer looks like. Other answers that rest on results are asked for in whole sentences: a
 // small model that writes a bare value takes the nearest or the first one, and finds the right one while it repeats what was asked.
 func wantsForm(goal string) bool {
 	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(forms, word) }) ||
-		slices.ContainsFunc(formSigns, func(sign string) bool { return strings.Contains(goal, sign) })
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(forms, word) })
 }
 
 // answerInAForm asks for the answer as an object. A model that goes on in the form of the transcript writes it where a text has failed.
