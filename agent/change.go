@@ -36,9 +36,14 @@ var destroyingSigns = []string{"删除", "删掉", "清空"}
 
 // wantsDestroyed reports whether a task wants something deleted: that is about this machine, where it is refused.
 func wantsDestroyed(goal string) bool {
-	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(destroying, word) }) ||
+	return hasWordOf(goal, destroying) ||
 		slices.ContainsFunc(destroyingSigns, func(word string) bool { return strings.Contains(goal, word) })
+}
+
+// hasWordOf reports whether one of some words stands in a text, as a whole word in any case.
+func hasWordOf(text string, words []string) bool {
+	written := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(written, func(word string) bool { return slices.Contains(words, word) })
 }
 
 // politeness may stand before what a task wants.

@@ -371,8 +371,8 @@ func Owner(ctx context.Context) string {
 
 // outside is what the task's prompts only mention. The first plan needs no tool to recall what is quoted already.
 func (w *work) outside() outside {
-	b := w.task.Background
-	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || w.counters.Iterations > 1)
+	b, first := w.task.Background, w.counters.Iterations <= 1
+	beyond := b.LeftOut > 0 && (len(b.Recalled) == 0 || !first)
 	out := outside{
 		stored: w.stored(), records: beyond || len(w.trunk.fitting.Summaries) > 0, asked: lifecycle.Asks(w.task.Goal), named: w.namesTool(),
 		said: len(b.History) > 0 || len(b.Recalled) > 0 || len(w.task.Facts.Remembered) > 0,
@@ -380,8 +380,8 @@ func (w *work) outside() outside {
 	destroys := wantsDestroyed(w.task.Goal)
 	out.tied = out.named || len(w.task.Facts.Found) > 0 || w.task.Facts.NamedIn(w.task.Goal) || destroys
 	out.ordered = destroys && changeAsked(w.task.Goal) != ""
-	out.restated = w.task.Facts.Restated && out.states() && w.counters.Iterations <= 1
-	out.quoted = w.counters.Iterations <= 1 && len(b.Recalled) > 0
+	out.restated = w.task.Facts.Restated && first && out.states()
+	out.quoted = first && len(b.Recalled) > 0
 	out.unread = w.task.Facts.namesUnread(w.task.Goal, b.History)
 	for _, t := range b.History {
 		out.records = out.records || slices.ContainsFunc(callsOf(t.Entries), func(c Call) bool { return c.Record != "" })

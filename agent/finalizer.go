@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/llama-agent/llama-agent/templates"
 )
@@ -74,10 +73,7 @@ var forms = strings.Fields("only just exactly json csv yaml xml markdown table l
 
 // wantsForm reports whether a task says what its answer looks like. Other answers that rest on results are asked for in whole sentences: a
 // small model that writes a bare value takes the nearest or the first one, and finds the right one while it repeats what was asked.
-func wantsForm(goal string) bool {
-	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) })
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(forms, word) })
-}
+func wantsForm(goal string) bool { return hasWordOf(goal, forms) }
 
 // answerInAForm asks for the answer as an object. A model that goes on in the form of the transcript writes it where a text has failed.
 func (w *work) answerInAForm(ctx context.Context, question, reason, preface string) (string, error) {

@@ -65,7 +65,7 @@ func (w *workspace) openDatabase(ctx context.Context, path string) (*database, *
 	switch kind := sniff(head); {
 	case kind.name == "sqlite", kind.name == "empty":
 	case kind.name == "text", kind.name == "gzip" && hasTableName(t.show):
-		return w.openTextTable(ctx, t)
+		return t.openTextTable(ctx)
 	default:
 		return nil, &Error{
 			Kind:    KindWrongKind,
@@ -80,7 +80,8 @@ func (w *workspace) openDatabase(ctx context.Context, path string) (*database, *
 	return db, nil
 }
 
-func (w *workspace) openTextTable(ctx context.Context, t target) (*database, *Error) {
+// openTextTable opens a text file as openTable does, and refuses one without a table with the tool that is for it.
+func (t target) openTextTable(ctx context.Context) (*database, *Error) {
 	out := &Error{
 		Kind:    KindWrongKind,
 		Message: fmt.Sprintf("%q is a text file, not a SQLite database", t.show),
@@ -90,7 +91,7 @@ func (w *workspace) openTextTable(ctx context.Context, t target) (*database, *Er
 	if !hasTableName(t.show) {
 		return nil, out
 	}
-	db, err := w.openTable(ctx, t)
+	db, err := t.openTable(ctx)
 	if err == nil {
 		return db, nil
 	}
@@ -203,22 +204,29 @@ func (t target) copyDatabase() (*database, error) {
 	if t.info.Size() > maxCopiedDatabase {
 		return nil, fmt.Errorf("it has unfinished changes in its write-ahead log, and is too large to copy (%s)", byteSize(t.info.Size()))
 	}
+	return t.connectCopy(false, func(file string) error {
+		// The log goes first: a page that is moved into the database in between is then in both.
+		if err := copyFile(t.real+"-wal", file+"-wal"); err != nil {
+			return err
+		}
+		return copyFile(t.real, file)
+	})
+}
+
+// connectCopy opens a database that write makes in a private folder. The folder goes when the database is closed.
+func (t target) connectCopy(immutable bool, write func(file string) error) (*database, error) {
 	dir, err := os.MkdirTemp("", "llama-agent-db-")
 	if err != nil {
 		return nil, err
 	}
-	// The log goes first: a page that is moved into the database in between is then in both.
-	to := filepath.Join(dir, "copy.db")
-	err = copyFile(t.real+"-wal", to+"-wal")
+	file := filepath.Join(dir, "copy.db")
+	err = write(file)
 	if err == nil {
-		err = copyFile(t.real, to)
+		file, err = filepath.EvalSymlinks(file)
 	}
 	var db *database
 	if err == nil {
-		to, err = filepath.EvalSymlinks(to)
-	}
-	if err == nil {
-		db, err = t.connect(to, false, dir)
+		db, err = t.connect(file, immutable, dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

@@ -52,8 +52,8 @@ func tableEnding(file string) string {
 }
 
 // readTable reads a text file that hasTableName as a table. The error is an errNoTable when it holds none.
-func readTable(ctx context.Context, w *workspace, file string) (*table, error) {
-	text, problem := w.openText(ctx, file)
+func readTable(ctx context.Context, t target) (*table, error) {
+	text, problem := t.openText(ctx)
 	if problem != nil {
 		return nil, problem
 	}
@@ -65,6 +65,7 @@ func readTable(ctx context.Context, w *workspace, file string) (*table, error) {
 	case len(data) > maxTableBytes:
 		return nil, errNoTable{"it is larger than " + byteSize(maxTableBytes)}
 	}
+	file := t.show
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	name, _, _ := strings.Cut(strings.TrimLeft(base, "."), ".")
 	ending := tableEnding(file)

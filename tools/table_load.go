@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,28 +17,12 @@ import (
 const maxInsertValues = 2000
 
 // openTable opens a text file with rows and columns as a database of one table, in a private copy that goes when it is closed.
-func (w *workspace) openTable(ctx context.Context, t target) (_ *database, err error) {
-	content, err := readTable(ctx, w, t.show)
+func (t target) openTable(ctx context.Context) (*database, error) {
+	content, err := readTable(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "llama-agent-table-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, "table.db")
-	if err := content.store(ctx, file); err != nil {
-		return nil, err
-	}
-	db, err := t.connect(file, true, dir)
+	db, err := t.connectCopy(true, func(file string) error { return content.store(ctx, file) })
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,10 @@ func (w *workspace) openText(ctx context.Context, path string) (*textFile, *Erro
 	if problem != nil {
 		return nil, problem
 	}
+	return t.openText(ctx)
+}
+
+func (t target) openText(ctx context.Context) (*textFile, *Error) {
 	f, err := t.open()
 	if err != nil {
 		return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("opening %q: %s", t.show, plainReason(err))}
