@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"runtime"
 	"time"
+
+	"github.com/llama-agent/llama-agent/internal/subprocess"
 )
 
 const (
@@ -40,7 +42,8 @@ func execute(ctx context.Context, program string, args, environ []string, folder
 	cmd := exec.CommandContext(timed, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = folder, environ, &stdout, &stderr
 	cmd.WaitDelay = waitDelay
-	ownGroup(cmd)
+	subprocess.OwnGroup(cmd)
+	endWithParent(cmd)
 
 	// See endWithParent: the thread must not end before the process.
 	runtime.LockOSThread()
@@ -60,7 +63,7 @@ func execute(ctx context.Context, program string, args, environ []string, folder
 		return e, fmt.Errorf("reading the output of %s: %w", program, err)
 	}
 	e.timedOut = err != nil && timed.Err() != nil
-	e.exitCode, e.state, e.peakRSS = cmd.ProcessState.ExitCode(), cmd.ProcessState.String(), peakRSS(cmd.ProcessState)
+	e.exitCode, e.state, e.peakRSS = cmd.ProcessState.ExitCode(), cmd.ProcessState.String(), subprocess.PeakRSS(cmd.ProcessState)
 	return e, nil
 }
 

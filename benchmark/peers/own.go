@@ -15,6 +15,7 @@ import (
 
 	"github.com/llama-agent/llama-agent/app"
 	"github.com/llama-agent/llama-agent/benchmark"
+	"github.com/llama-agent/llama-agent/internal/subprocess"
 	"github.com/llama-agent/llama-agent/telemetry"
 )
 
@@ -136,7 +137,7 @@ func (b *bench) command(ctx context.Context, workspace string, args ...string) *
 	}
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	cmd.Dir, cmd.Env = workspace, []string{} // without variables that would configure it
-	ownGroup(cmd)
+	subprocess.OwnGroup(cmd)
 	return cmd
 }
 

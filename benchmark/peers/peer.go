@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/llama-agent/llama-agent/internal/subprocess"
 )
 
 // maker starts a peer.
@@ -77,7 +79,7 @@ func (m maker) start(ctx context.Context, o *options, layout string, stderr io.W
 		"--temperature", strconv.FormatFloat(s.temperature, 'g', -1, 64), "--seed", strconv.Itoa(s.seed))
 	p := &peer{system: m.system, layout: layout, cmd: exec.CommandContext(ctx, m.command[0], args...)}
 	p.cmd.Stderr = stderr
-	ownGroup(p.cmd)
+	subprocess.OwnGroup(p.cmd)
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", m.system, err)
@@ -158,12 +160,12 @@ func (p *peer) kill() {
 // stop lets the process end by itself and returns the most memory that it, or a child of it, had.
 func (p *peer) stop() int64 {
 	if p.killed {
-		return peakRSS(p.cmd.ProcessState)
+		return subprocess.PeakRSS(p.cmd.ProcessState)
 	}
 	p.killed = true
 	_ = p.stdin.Close() // whether it ended well is told by what it reported before
 	for range p.lines {
 	}
 	_ = p.cmd.Wait()
-	return peakRSS(p.cmd.ProcessState)
+	return subprocess.PeakRSS(p.cmd.ProcessState)
 }

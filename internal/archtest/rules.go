@@ -9,6 +9,7 @@ var rules = []rule{
 	{"internal/hostile", nil, "telling odd text is a leaf that every reader of outside text can share"},
 	{"internal/excerpt", nil, "picking lines of a text is a leaf that every describer of results can share"},
 	{"internal/reference", nil, "reading references is a leaf that every store can share"},
+	{"internal/subprocess", nil, "ending other programs is a leaf that whoever starts some can share"},
 	{"internal/human", nil, "writing numbers for people is a leaf that every front end can share"},
 	{"internal/testmodel", nil, "tests of every package find their models through it"},
 	{"internal/testgguf", nil, "tests of every package write their model files with it"},
@@ -53,8 +54,8 @@ var rules = []rule{
 		"internal/human", "internal/sqlitedb", "lifecycle", "telemetry", "templates", "tools",
 	}, "app wires the parts and is used by every front end; it knows none of them"},
 
-	{"benchmark", []string{"app", "config"}, "the benchmark measures what users run, so it goes through app"},
-	{"benchmark/peers", []string{"app", "benchmark", "config", "telemetry"}, "the peers get llama-agent's own prompt, tools and judge, which nobody else has to give away"},
+	{"benchmark", []string{"app", "config", "internal/subprocess"}, "the benchmark measures what users run, so it goes through app"},
+	{"benchmark/peers", []string{"app", "benchmark", "config", "internal/subprocess", "telemetry"}, "the peers get llama-agent's own prompt, tools and judge, which nobody else has to give away"},
 	{"tui/cells", []string{"internal/hostile"}, "cells of a terminal are values; what they show is the caller's matter"},
 	{"tui/markdown", []string{"tui/cells"}, "text becomes lines without a terminal, so that the result can be tested on values"},
 	{"tui/editor", []string{"tui/cells"}, "the input is a model without a terminal, so that it can be tested on values"},
