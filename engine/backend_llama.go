@@ -61,15 +61,24 @@ func (s llamaSampler) Sample(row int) (llama.Token, error) { return s.s.Sample(s
 func (s llamaSampler) Accept(t llama.Token) error          { return s.s.Accept(t) }
 func (s llamaSampler) Close()                              { s.s.Close() }
 
+// loadModel loads a model file. Errors are a [*ModelFileError], and that of ctx.
+func loadModel(ctx context.Context, path string, p llama.ModelParams) (*llama.Model, error) {
+	m, err := llama.LoadModel(ctx, path, p)
+	switch {
+	case err == nil:
+		return m, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &ModelFileError{Path: path, Reason: err.Error(), Fix: "run `llama-agent models` to see which files can be used"}
+}
+
 // openBackend loads the model and creates its context. free releases both.
 func openBackend(ctx context.Context, c Config) (m model, mem memory, free func(), err error) {
 	llama.Init(c.Logger)
-	lm, err := llama.LoadModel(ctx, c.ModelPath, llama.ModelParams{GPULayers: c.GPULayers, Progress: c.Progress})
+	lm, err := loadModel(ctx, c.ModelPath, llama.ModelParams{GPULayers: c.GPULayers, Progress: c.Progress})
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, nil, ctx.Err()
-		}
-		return nil, nil, nil, &ModelFileError{Path: c.ModelPath, Reason: err.Error(), Fix: "run `llama-agent models` to see which files can be used"}
+		return nil, nil, nil, err
 	}
 	adapt, err := loadAdapters(lm, c.Adapters)
 	if err != nil {

@@ -102,21 +102,31 @@ func def[T comparable](v *T, otherwise T) {
 	}
 }
 
-func (c Config) validate() error {
-	var errs []error
-	bad := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("engine: "+format, args...))
-		}
+// faults are what is wrong with a configuration.
+type faults []error
+
+func (f *faults) unless(ok bool, format string, args ...any) {
+	if !ok {
+		*f = append(*f, fmt.Errorf("engine: "+format, args...))
 	}
-	bad(c.ModelPath != "", "no model file is set")
-	bad(c.ContextSize >= 0, "context size %d is negative", c.ContextSize)
-	bad(c.BatchSize >= 1, "batch size %d is not positive", c.BatchSize)
-	bad(c.Threads <= maxThreads, "threads = %d is more than llama.cpp's %d", c.Threads, maxThreads)
+}
+
+// ofModel checks what every use of a model is configured with.
+func (f *faults) ofModel(path string, contextSize, batchSize, threads int, flash string) {
+	f.unless(path != "", "no model file is set")
+	f.unless(contextSize >= 0, "context size %d is negative", contextSize)
+	f.unless(batchSize >= 1, "batch size %d is not positive", batchSize)
+	f.unless(threads <= maxThreads, "threads = %d is more than llama.cpp's %d", threads, maxThreads)
+	f.unless(oneOf(flash, "auto", "on", "off"), "flash attention %q is not auto, on or off", flash)
+}
+
+func (c Config) validate() error {
+	var errs faults
+	errs.ofModel(c.ModelPath, c.ContextSize, c.BatchSize, c.Threads, c.FlashAttention)
+	bad := errs.unless
 	bad(c.Parallel >= 1 && c.Parallel <= 64, "parallel = %d is not in 1 to 64", c.Parallel)
 	bad(c.MaxTokens >= 1, "max tokens %d is not positive", c.MaxTokens)
 	bad(oneOf(c.ToolFormat, "auto", "native", "structured"), "tool format %q is not auto, native or structured", c.ToolFormat)
-	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
 	bad(oneOf(c.KVCacheType, "f16", "f32", "q8_0", "q4_0"), "KV cache type %q is not f16, f32, q8_0 or q4_0", c.KVCacheType)
 	bad(c.StateMaxBytes >= 0, "the size %d for running states is negative", c.StateMaxBytes)
 	bad(c.KVStoreMaxBytes >= 0, "the KV store's size %d is negative", c.KVStoreMaxBytes)

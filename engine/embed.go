@@ -50,18 +50,9 @@ func (c EmbedConfig) withDefaults() EmbedConfig {
 }
 
 func (c EmbedConfig) validate() error {
-	var errs []error
-	bad := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("engine: "+format, args...))
-		}
-	}
-	bad(c.ModelPath != "", "no model file is set")
-	bad(c.ContextSize >= 0, "context size %d is negative", c.ContextSize)
-	bad(c.BatchSize >= 1, "batch size %d is not positive", c.BatchSize)
-	bad(c.Threads <= maxThreads, "threads = %d is more than llama.cpp's %d", c.Threads, maxThreads)
-	bad(oneOf(c.Pooling, "auto", "mean", "cls", "last"), "pooling %q is not auto, mean, cls or last", c.Pooling)
-	bad(oneOf(c.FlashAttention, "auto", "on", "off"), "flash attention %q is not auto, on or off", c.FlashAttention)
+	var errs faults
+	errs.ofModel(c.ModelPath, c.ContextSize, c.BatchSize, c.Threads, c.FlashAttention)
+	errs.unless(oneOf(c.Pooling, "auto", "mean", "cls", "last"), "pooling %q is not auto, mean, cls or last", c.Pooling)
 	return errors.Join(errs...)
 }
 

@@ -13,12 +13,9 @@ import (
 // openVectors loads the model and creates its context. free releases both.
 func openVectors(ctx context.Context, c EmbedConfig) (textModel, vectors, func(), error) {
 	llama.Init(c.Logger)
-	lm, err := llama.LoadModel(ctx, c.ModelPath, llama.ModelParams{GPULayers: c.GPULayers, Progress: c.Progress})
+	lm, err := loadModel(ctx, c.ModelPath, llama.ModelParams{GPULayers: c.GPULayers, Progress: c.Progress})
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, nil, ctx.Err()
-		}
-		return nil, nil, nil, &ModelFileError{Path: c.ModelPath, Reason: err.Error(), Fix: "run `llama-agent models` to see which files can be used"}
+		return nil, nil, nil, err
 	}
 	info := lm.Info()
 	size := c.textSize(info.ContextTrain)

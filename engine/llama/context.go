@@ -9,15 +9,11 @@ import "C"
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
 )
 
 // Context holds the KV cache of a model and computes batches. One goroutine may use it at a time, except for Abort.
-type Context struct {
-	mu sync.Mutex // guards c against Close while Abort runs
-	c  *C.la_context
-}
+type Context struct{ handle }
 
 // NewContext allocates the KV cache and the thread pool.
 func NewContext(m *Model, p ContextParams) (*Context, error) {
@@ -33,17 +29,7 @@ func NewContext(m *Model, p ContextParams) (*Context, error) {
 	if c == nil {
 		return nil, e.err(fmt.Sprintf("creating a context of %d tokens", p.Size))
 	}
-	return &Context{c: c}, nil
-}
-
-// Close frees the context. A second call does nothing.
-func (c *Context) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.c != nil {
-		C.la_context_free(c.c)
-		c.c = nil
-	}
+	return &Context{handle{c: c}}, nil
 }
 
 // SetThreads changes the number of threads that compute batches of one token and larger ones, up to
@@ -54,21 +40,6 @@ func (c *Context) SetThreads(single, batch int) {
 
 // Size is the number of KV cells, which llama.cpp may have rounded up.
 func (c *Context) Size() int { return int(C.la_n_ctx(c.c)) }
-
-// BatchSize is the most tokens of one Decode.
-func (c *Context) BatchSize() int { return int(C.la_n_batch(c.c)) }
-
-// Abort makes the running Decode, or the next one, return ErrAborted soon. Safe from any goroutine and after Close.
-func (c *Context) Abort() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.c != nil {
-		C.la_abort(c.c)
-	}
-}
-
-// ResetAbort takes back an Abort. Safe from any goroutine.
-func (c *Context) ResetAbort() { C.la_abort_reset(c.c) }
 
 // Decode computes a batch. See the Err values of this package for what the state is after an error.
 func (c *Context) Decode(b *Batch) error {

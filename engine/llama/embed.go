@@ -10,14 +10,13 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"unsafe"
 )
 
-// EmbeddingContext computes vectors of texts. One goroutine may use it at a time, except for Abort and ResetAbort.
+// EmbeddingContext computes vectors of texts. One goroutine may use it at a time, except for Abort and ResetAbort. BatchSize is of
+// all texts of an Embed together.
 type EmbeddingContext struct {
-	mu   sync.Mutex // guards c against Close while Abort runs
-	c    *C.la_context
+	handle
 	size int // floats of a vector
 }
 
@@ -34,40 +33,11 @@ func NewEmbeddingContext(m *Model, p EmbeddingParams) (*EmbeddingContext, error)
 	if c == nil {
 		return nil, e.err(fmt.Sprintf("creating an embedding context of %d tokens", p.Batch))
 	}
-	return &EmbeddingContext{c: c, size: int(C.la_n_embd_out(m.c))}, nil
-}
-
-// Close frees the context. A second call does nothing.
-func (c *EmbeddingContext) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.c != nil {
-		C.la_context_free(c.c)
-		c.c = nil
-	}
+	return &EmbeddingContext{handle: handle{c: c}, size: int(C.la_n_embd_out(m.c))}, nil
 }
 
 // Dimensions is the length of a vector.
 func (c *EmbeddingContext) Dimensions() int { return c.size }
-
-// BatchSize is the most tokens of one Embed, of all texts together.
-func (c *EmbeddingContext) BatchSize() int { return int(C.la_n_batch(c.c)) }
-
-// Abort makes the running Embed, or the next one, return ErrAborted soon. Safe from any goroutine and after Close.
-func (c *EmbeddingContext) Abort() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.c != nil {
-		C.la_abort(c.c)
-	}
-}
-
-// ResetAbort takes back an Abort. Safe from any goroutine and after Close.
-func (c *EmbeddingContext) ResetAbort() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	C.la_abort_reset(c.c)
-}
 
 // Embed computes one pooled vector for each text, which is a list of 1 token or more, at most the model's context. The
 // texts know nothing of each other, and nothing of them stays. Errors are those of [Context.Decode]; the context can be

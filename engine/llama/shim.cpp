@@ -18,6 +18,29 @@ void attach_pool(la_context * c, int32_t n_threads) {
     }
 }
 
+la_context * open_context(la_model * m, llama_context_params cp, const la_opening & o, char * err) {
+    auto * c = new la_context();
+    cp.n_threads = o.n_threads;
+    cp.n_threads_batch = o.n_threads;
+    cp.flash_attn_type = (llama_flash_attn_type) o.flash_attn;
+    // Copying a part of one sequence to another is metadata only in the unified cache, and aborts in the other one.
+    cp.kv_unified = true;
+    cp.no_perf = true;
+    cp.abort_callback = [](void * user) { return ((la_context *) user)->aborted.load(std::memory_order_relaxed); };
+    cp.abort_callback_data = c;
+    c->ctx = llama_init_from_model(m->model, cp);
+    if (c->ctx == nullptr) {
+        delete c;
+        set_err(err, std::string("llama.cpp could not create a context (is there memory for ") + o.needs + "?)");
+        return nullptr;
+    }
+    c->model = m;
+    c->n_seq_max = o.n_seq_max;
+    attach_pool(c, o.n_threads);
+    c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, o.copies);
+    return c;
+}
+
 static void log_to_go(ggml_log_level level, const char * text, void *) {
     if (text != nullptr) {
         la_go_log((int) level, const_cast<char *>(text));
@@ -219,37 +242,21 @@ la_context * la_context_new(la_model * m, la_context_params p, char * err) {
             set_err(err, "the number of threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS));
             return nullptr;
         }
-        auto * c = new la_context();
         auto cp = llama_context_default_params();
         // llama.cpp aborts the process when a batch cannot hold one token of each sequence; it cuts n_batch to n_ctx.
         cp.n_ctx = std::max(p.n_ctx > 0 ? p.n_ctx : (uint32_t) std::max(llama_model_n_ctx_train(m->model), 1), n_seq_all);
         cp.n_batch = std::max(p.n_batch, n_seq_all);
         cp.n_ubatch = p.n_ubatch;
         cp.n_seq_max = n_seq_all;
-        cp.n_threads = p.n_threads;
-        cp.n_threads_batch = p.n_threads;
-        cp.flash_attn_type = (llama_flash_attn_type) p.flash_attn;
         cp.type_k = (ggml_type) p.type_k;
         cp.type_v = (ggml_type) p.type_v;
-        // Copying a part of one sequence to another is metadata only in the unified cache, and aborts in the other one.
-        cp.kv_unified = true;
         // Room for what layers with a window no longer see: a branch from before it needs that again.
         cp.swa_full = true;
-        cp.no_perf = true;
-        cp.abort_callback = [](void * user) { return ((la_context *) user)->aborted.load(std::memory_order_relaxed); };
-        cp.abort_callback_data = c;
-        c->ctx = llama_init_from_model(m->model, cp);
-        if (c->ctx == nullptr) {
-            delete c;
-            set_err(err, "llama.cpp could not create a context (is there memory for the KV cache?)");
-            return nullptr;
+        la_context * c = open_context(m, cp, {p.n_seq_max, p.n_threads, p.flash_attn, (int32_t) copies, "the KV cache"}, err);
+        if (c != nullptr) {
+            c->memory = memory;
+            c->window = window;
         }
-        c->model = m;
-        c->memory = memory;
-        c->window = window;
-        c->n_seq_max = p.n_seq_max;
-        attach_pool(c, p.n_threads);
-        c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, (int32_t) copies);
         return c;
     });
 }

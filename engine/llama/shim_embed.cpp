@@ -18,7 +18,6 @@ la_context * la_embedding_context_new(la_model * m, la_embedding_params p, char 
             set_err(err, "a pooling that does not give one vector a text");
             return nullptr;
         }
-        auto * c = new la_context();
         auto cp = llama_context_default_params();
         // A text is pooled over what is computed at once, and attention that looks ahead cannot be cut: llama.cpp aborts the
         // process when a batch of it does not fit into one micro-batch.
@@ -26,26 +25,9 @@ la_context * la_embedding_context_new(la_model * m, la_embedding_params p, char 
         cp.n_ubatch = cp.n_batch;
         cp.n_ctx = cp.n_batch;
         cp.n_seq_max = p.n_seq_max;
-        cp.n_threads = p.n_threads;
-        cp.n_threads_batch = p.n_threads;
-        cp.flash_attn_type = (llama_flash_attn_type) p.flash_attn;
         cp.embeddings = true;
         cp.pooling_type = (enum llama_pooling_type) p.pooling;
-        cp.kv_unified = true;
-        cp.no_perf = true;
-        cp.abort_callback = [](void * user) { return ((la_context *) user)->aborted.load(std::memory_order_relaxed); };
-        cp.abort_callback_data = c;
-        c->ctx = llama_init_from_model(m->model, cp);
-        if (c->ctx == nullptr) {
-            delete c;
-            set_err(err, "llama.cpp could not create a context (is there memory for it?)");
-            return nullptr;
-        }
-        c->model = m;
-        c->n_seq_max = p.n_seq_max;
-        attach_pool(c, p.n_threads);
-        c->batch = llama_batch_init((int32_t) llama_n_batch(c->ctx), 0, 1);
-        return c;
+        return open_context(m, cp, {p.n_seq_max, p.n_threads, p.flash_attn, 1, "it"}, err);
     });
 }
 

@@ -73,6 +73,18 @@ struct la_context {
     llama_batch batch{};
 };
 
+// la_opening is what a context of any purpose is created with, beside its sizes.
+struct la_opening {
+    uint32_t n_seq_max; // that callers can name
+    int32_t n_threads;
+    int32_t flash_attn;
+    int32_t copies;     // sequences that a token of a batch may belong to
+    const char * needs; // what there may be no memory for
+};
+
+// open_context creates a context and its batch. The parameters have the sizes and what they are for; the rest is set here.
+la_context * open_context(la_model * m, llama_context_params cp, const la_opening & o, char * err);
+
 // attach_pool gives a new context its threads; without a pool llama.cpp makes one for each token.
 void attach_pool(la_context * c, int32_t n_threads);
 
