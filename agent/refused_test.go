@@ -85,25 +85,29 @@ func TestAStepThatChangesIsNotDoneWithAToolThatReads(t *testing.T) {
 	require.Equal(t, "done", states(r.run("Set a mark.")), "this tool can")
 }
 
-// A small model that cannot change something plans what is left of the task, and says nothing of the change.
-func TestAChangeThatThePlanLeavesOutIsRefused(t *testing.T) {
-	t.Parallel()
-	onlyLook := func(c *agent.Config) {
+// onlyLook leaves the one tool that looks at things.
+func onlyLook(t *testing.T) func(*agent.Config) {
+	return func(c *agent.Config) {
 		var err error
 		c.Tools, err = c.Tools.Only("look")
 		require.NoError(t, err)
 	}
-	r := newRig(t, onlyLook, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+}
+
+// A small model that cannot change something plans what is left of the task, and says nothing of the change.
+func TestAChangeThatThePlanLeavesOutIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, onlyLook(t), plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
 	report := r.run("Please set the weight of the stone to 9 kg, and tell me what it is now.")
 	require.Equal(t, "refused done", states(report))
 	require.Equal(t, "Not done, because it is not allowed: set the weight of the stone to 9 kg\n\n12 kg", report.Answer)
 	require.Equal(t, []string{"look stone"}, r.ran())
 
-	r = newRig(t, onlyLook, plan("set the weight|look|stone", "weigh the stone|look|stone"), review("done"), answer("12 kg"))
+	r = newRig(t, onlyLook(t), plan("set the weight|look|stone", "weigh the stone|look|stone"), review("done"), answer("12 kg"))
 	require.Equal(t, "refused done", states(r.run("Set the weight of the stone to 9 kg. What is it now?")), "once is enough")
 
 	for _, goal := range []string{"How heavy is the stone?", "Update me on the stone", "What does \"set\" mean here?"} {
-		r = newRig(t, onlyLook, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
+		r = newRig(t, onlyLook(t), plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
 		require.Equal(t, "done", states(r.run(goal)), goal)
 	}
 	r = newRig(t, nil, plan("weigh the stone|look|stone"), review("done"), answer("12 kg"))
@@ -113,20 +117,15 @@ func TestAChangeThatThePlanLeavesOutIsRefused(t *testing.T) {
 // What is remembered of a thing does not delete it.
 func TestAnOrderToDeleteIsNoFact(t *testing.T) {
 	t.Parallel()
-	onlyLook := func(c *agent.Config) {
-		var err error
-		c.Tools, err = c.Tools.Only("look")
-		require.NoError(t, err)
-	}
-	r := newRig(t, onlyLook, plan("see what the stone weighs|look|stone"), review("done"), answer("It is deleted."))
+	r := newRig(t, onlyLook(t), plan("see what the stone weighs|look|stone"), review("done"), answer("It is deleted."))
 	report := r.run("请删除石头，谢谢")
 	require.Equal(t, "refused done", states(report), "the program puts it before the plan")
 	require.Equal(t, "未执行，因为不允许：删除石头\n\nIt is deleted.", report.Answer)
 
-	r = newRig(t, onlyLook, plan("see the stone|look|stone", "delete the cat|none"), review("done"), answer("It is deleted."))
+	r = newRig(t, onlyLook(t), plan("see the stone|look|stone", "delete the cat|none"), review("done"), answer("It is deleted."))
 	report = r.run("Delete the stone")
 	require.Equal(t, "Not done, because it is not allowed: Delete the stone\n\nIt is deleted.", report.Answer, "a step without a tool is no refusal")
 
-	r = newRig(t, onlyLook, plan("see the stone|look|stone"), review("done"), answer("12 kg"))
+	r = newRig(t, onlyLook(t), plan("see the stone|look|stone"), review("done"), answer("12 kg"))
 	require.Equal(t, "12 kg", r.run("How do I delete the stone?").Answer)
 }

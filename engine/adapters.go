@@ -27,13 +27,7 @@ type AdapterInfo struct {
 // AdapterError says why a LoRA adapter cannot be applied to the model.
 type AdapterError struct{ Path, Reason, Fix string }
 
-func (e *AdapterError) Error() string {
-	s := fmt.Sprintf("LoRA adapter %s: %s", e.Path, e.Reason)
-	if e.Fix != "" {
-		s += "; " + e.Fix
-	}
-	return s
-}
+func (e *AdapterError) Error() string { return aboutFile("LoRA adapter", e.Path, e.Reason, e.Fix) }
 
 // adapterFix is what to do about an adapter that llama.cpp refuses.
 const adapterFix = "use it with the model that it was made for, or take it out of engine.lora"

@@ -14,10 +14,13 @@ var ErrClosed = errors.New("engine: closed")
 // ModelFileError says why a model file cannot be used.
 type ModelFileError struct{ Path, Reason, Fix string }
 
-func (e *ModelFileError) Error() string {
-	s := fmt.Sprintf("model file %s: %s", e.Path, e.Reason)
-	if e.Fix != "" {
-		s += "; " + e.Fix
+func (e *ModelFileError) Error() string { return aboutFile("model file", e.Path, e.Reason, e.Fix) }
+
+// aboutFile says what is wrong with a file, and what to do about it if that is known.
+func aboutFile(what, path, reason, fix string) string {
+	s := fmt.Sprintf("%s %s: %s", what, path, reason)
+	if fix != "" {
+		s += "; " + fix
 	}
 	return s
 }

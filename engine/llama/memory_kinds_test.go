@@ -16,16 +16,6 @@ import (
 // window is that of the models that have one, in tokens.
 const window = 24
 
-// built loads a model with random weights.
-func built(t testing.TB, f testgguf.File) *Model {
-	t.Helper()
-	Init(nil)
-	m, err := LoadModel(t.Context(), f.Write(t, "tiny.gguf"), ModelParams{})
-	require.NoError(t, err)
-	t.Cleanup(m.Close)
-	return m
-}
-
 // random returns n tokens that are words.
 func random(seed uint64, n int) []Token {
 	source := rand.New(rand.NewPCG(seed, 0))
@@ -64,7 +54,7 @@ func TestMemoryKinds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, c.file)
+			m := load(t, c.file)
 			require.Equal(t, c.want, m.Info().Memory)
 			ctx := newContext(t, m, ContextParams{})
 			toks := random(1, 60)
@@ -101,7 +91,7 @@ func TestMemoryKinds(t *testing.T) {
 // sequences when the cache has holes, without a word.
 func TestWindowsAreKept(t *testing.T) {
 	t.Parallel()
-	m := built(t, testgguf.Gemma3(window))
+	m := load(t, testgguf.Gemma3(window))
 	text, question := random(1, 100), random(2, 7)
 	fresh := newContext(t, m, ContextParams{Size: 512})
 	feed(t, fresh, m, 0, 0, text[:50], 50)
@@ -131,7 +121,7 @@ func TestWindowsAreKept(t *testing.T) {
 // An aborted batch leaves nothing in the sequences that keep the cells of others.
 func TestWindowsAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	m := built(t, testgguf.Gemma3(window))
+	m := load(t, testgguf.Gemma3(window))
 	text, question := random(1, 100), random(2, 7)
 	c := newContext(t, m, ContextParams{})
 	feed(t, c, m, 0, 0, text, 50)
@@ -165,7 +155,7 @@ func TestTailsGiveTheSameLogits(t *testing.T) {
 	for name, file := range states() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, file)
+			m := load(t, file)
 			text, question := random(1, 120), random(2, 7)
 			c := newContext(t, m, ContextParams{})
 			feed(t, c, m, 0, 0, text[:50], 50)
@@ -220,7 +210,7 @@ func TestTailsThatAreRefused(t *testing.T) {
 	for name, file := range states() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, file)
+			m := load(t, file)
 			c := newContext(t, m, ContextParams{})
 			text, question := random(1, 50), random(2, 7)
 			feed(t, c, m, 0, 0, text, 50)
@@ -259,7 +249,7 @@ func TestRangesWithTails(t *testing.T) {
 	for _, name := range []string{"mamba", "lfm2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, states()[name])
+			m := load(t, states()[name])
 			text, question := random(1, 80), random(2, 7)
 			c := newContext(t, m, ContextParams{})
 			feed(t, c, m, 0, 0, text[:30], 30)
@@ -293,7 +283,7 @@ func TestRangesWithTails(t *testing.T) {
 			require.Equal(t, want, feed(t, half, m, 0, 80, question, 7))
 		})
 	}
-	m := built(t, testgguf.LFM2Window(window))
+	m := load(t, testgguf.LFM2Window(window))
 	c := newContext(t, m, ContextParams{})
 	feed(t, c, m, 0, 0, random(1, 30), 30)
 	tail, err := c.SaveTail(0)
@@ -306,7 +296,7 @@ func TestRangesWithTails(t *testing.T) {
 // from within one would miss some.
 func TestRangesOfWindows(t *testing.T) {
 	t.Parallel()
-	m := built(t, testgguf.Gemma3(window))
+	m := load(t, testgguf.Gemma3(window))
 	text, question := random(1, 60), random(2, 7)
 	c := newContext(t, m, ContextParams{})
 	feed(t, c, m, 0, 0, text, 20)
@@ -347,7 +337,7 @@ func TestMemoryKindsProperty(t *testing.T) {
 	for name, file := range map[string]testgguf.File{"gemma3": testgguf.Gemma3(window), "mamba": testgguf.Mamba(), "lfm2": testgguf.LFM2(), "lfm2 with a window": testgguf.LFM2Window(window)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, file)
+			m := load(t, file)
 			stateful := m.Info().Memory != MemoryWindow
 			rapid.Check(t, func(t *rapid.T) {
 				const sequences = 3
@@ -436,7 +426,7 @@ func TestWindowsOfSeveralMicroBatches(t *testing.T) {
 	for name, file := range map[string]testgguf.File{"gemma3": testgguf.Gemma3(window), "lfm2": testgguf.LFM2Window(window)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := built(t, file)
+			m := load(t, file)
 			small := ContextParams{Size: 256, Batch: 64, MicroBatch: 16}
 			text, filler := random(1, 48), random(2, 40)
 			want := feed(t, newContext(t, m, small), m, 0, 0, text, 1)
